@@ -13,38 +13,45 @@
 
 typedef enum { ROLE_LANDLORD, ROLE_LANDLORD_DOWN, ROLE_LANDLORD_UP, N_ROLES } Role;
 enum { N_SEATS = 3, SEAT_NONE = 3 };
-typedef enum { PHASE_BID, PHASE_PLAY, PHASE_OVER, PHASE_VOID /* nobody bid, the deal is void */ } Phase;
+typedef enum {
+    PHASE_BID,
+    PHASE_PLAY,
+    PHASE_OVER,
+    PHASE_VOID /* nobody bid, the deal is void */
+} Phase;
 
 /* Where each of the 54 cards is dealt: seat 0..2, or DEAL_BOTTOM for the three public cards
  * that the landlord takes. Exactly 17, 17, 17 and 3.                                         */
 enum { DEAL_BOTTOM = 3 };
-typedef struct { uint8_t owner[N_CARDS]; } Deal;
+typedef struct {
+    uint8_t owner[N_CARDS];
+} Deal;
 
 /* Each play but the last three takes a card off, with at most two passes between plays. */
 enum { GAME_MAX_MOVES = 168, GAME_MAX_BIDS = 3 };
 
 typedef struct {
-    uint8_t ruleset; /* RulesetId */
-    uint8_t phase;   /* Phase */
-    uint8_t turn;    /* seat to act; of a finished game the winner's seat */
-    uint8_t landlord;/* seat, SEAT_NONE while bidding */
+    uint8_t ruleset;  /* RulesetId */
+    uint8_t phase;    /* Phase */
+    uint8_t turn;     /* seat to act; of a finished game the winner's seat */
+    uint8_t landlord; /* seat, SEAT_NONE while bidding */
     uint8_t first_bidder;
     uint8_t n_bids;
     uint8_t bids[GAME_MAX_BIDS]; /* in the order made, 0 = pass */
-    uint8_t bid;     /* highest bid so far: the base of the stakes is max(1, bid) */
-    uint8_t bombs;   /* bombs and rockets played */
-    uint8_t passes;  /* consecutive passes since to_beat: 0 or 1 */
-    uint8_t leader;  /* seat that played to_beat */
-    uint8_t n_plays[N_SEATS];     /* plays that were not passes, per seat */
-    uint8_t left[N_SEATS];        /* cards in hand, per seat */
-    int16_t points[N_SEATS];      /* botzone1: small points, in hundredths */
+    uint8_t bid;                 /* highest bid so far: the base of the stakes is max(1, bid) */
+    uint8_t bombs;               /* bombs and rockets played */
+    uint8_t passes;              /* consecutive passes since to_beat: 0 or 1 */
+    uint8_t leader;              /* seat that played to_beat */
+    uint8_t n_plays[N_SEATS];    /* plays that were not passes, per seat */
+    uint8_t left[N_SEATS];       /* cards in hand, per seat */
+    int16_t points[N_SEATS];     /* botzone1: small points, in hundredths */
     uint16_t n_moves;
-    Move to_beat;                 /* cards 0: free lead */
-    Hand hand[N_SEATS];           /* the landlord's includes the bottom from PHASE_PLAY on */
-    Hand dealt[N_SEATS];          /* the 17 cards dealt */
-    Hand bottom;                  /* the three public cards */
-    Hand played[N_SEATS];         /* all cards a seat has played */
-    Hand moves[GAME_MAX_MOVES];   /* every play in order, pass = 0; the first is the landlord's */
+    Move to_beat;               /* cards 0: free lead */
+    Hand hand[N_SEATS];         /* the landlord's includes the bottom from PHASE_PLAY on */
+    Hand dealt[N_SEATS];        /* the 17 cards dealt */
+    Hand bottom;                /* the three public cards */
+    Hand played[N_SEATS];       /* all cards a seat has played */
+    Hand moves[GAME_MAX_MOVES]; /* every play in order, pass = 0; the first is the landlord's */
 } Game;
 
 /* A uniformly random deal; the same (seed, index) gives the same deal, for ever. */
@@ -78,7 +85,13 @@ bool game_anti_spring(const Game *g); /* a peasant out, the landlord played once
 int game_doublings(const Game *g);
 
 /* Learning target from a role's side. */
-typedef enum { OBJECTIVE_WP, OBJECTIVE_ADP, OBJECTIVE_LOGADP, OBJECTIVE_SCORE, N_OBJECTIVES } Objective;
+typedef enum {
+    OBJECTIVE_WP,
+    OBJECTIVE_ADP,
+    OBJECTIVE_LOGADP,
+    OBJECTIVE_SCORE,
+    N_OBJECTIVES
+} Objective;
 /* wp: +-1; adp: +-2^b; logadp: +-(b+1), b = bombs + rockets; score: the ruleset's own score of
  * that seat. Peasants get the negated landlord's for the first three.                       */
 float game_return(const Game *g, Objective o, Role role);

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 typedef enum {
-    RULES_DOUZERO,  /* no bidding, 29,984 moves: the ruleset of the published research system */
-    RULES_RLCARD,   /* no bidding, 27,471 moves */
-    RULES_BOTZONE,  /* FightTheLandlord2: bids 0-3, shuttles, spring and anti-spring, 34,323 moves */
+    RULES_DOUZERO, /* no bidding, 29,984 moves: the ruleset of the published research system */
+    RULES_RLCARD,  /* no bidding, 27,471 moves */
+    RULES_BOTZONE, /* FightTheLandlord2: bids 0-3, shuttles, spring and anti-spring, 34,323 moves */
     RULES_BOTZONE1, /* FightTheLandlord: no bidding, shuttles with other wings, small points */
     RULES_CLASSIC,  /* what players expect online: bids 0-3, redeal if nobody bids, spring */
     N_RULESETS
@@ -20,21 +20,21 @@ typedef enum { SCORE_PLAIN, SCORE_BOTZONE, SCORE_BOTZONE1 } ScoreKind;
 
 typedef struct {
     const char *name;
-    const char *about;      /* one line for --help */
+    const char *about; /* one line for --help */
     ScoreKind score;
-    bool bidding;           /* else seat 0 is the landlord */
-    bool redeal;            /* nobody bids: the deal is void; else seat 0, base 1 */
-    bool shuttles;          /* 2+ consecutive quads are a type of their own */
-    bool shuttle_loose;     /* shuttle wings: n singles or n pairs (FightTheLandlord) */
-    bool spring;            /* spring and anti-spring double */
-    bool detector_quirks;   /* typing as the research system's detector, rank of 333444555JJJ = J */
+    bool bidding;         /* else seat 0 is the landlord */
+    bool redeal;          /* nobody bids: the deal is void; else seat 0, base 1 */
+    bool shuttles;        /* 2+ consecutive quads are a type of their own */
+    bool shuttle_loose;   /* shuttle wings: n singles or n pairs (FightTheLandlord) */
+    bool spring;          /* spring and anti-spring double */
+    bool detector_quirks; /* typing as the research system's detector, rank of 333444555JJJ = J */
     /* which kickers a plane with singles, and a 4+2, may have */
-    bool plane_kicker_pairs;      /* two equal kickers */
-    bool plane_kicker_quads;      /* three or four equal kickers that are not part of the chain */
-    bool plane_kicker_rocket;     /* both jokers */
-    bool plane_kicker_lengthens;  /* a kicker triple that lengthens the chain */
-    bool four_kicker_pair;        /* 4+2 singles may be a pair */
-    bool four_kicker_rocket;      /* 4+2 singles may be both jokers */
+    bool plane_kicker_pairs;     /* two equal kickers */
+    bool plane_kicker_quads;     /* three or four equal kickers that are not part of the chain */
+    bool plane_kicker_rocket;    /* both jokers */
+    bool plane_kicker_lengthens; /* a kicker triple that lengthens the chain */
+    bool four_kicker_pair;       /* 4+2 singles may be a pair */
+    bool four_kicker_rocket;     /* 4+2 singles may be both jokers */
 } Ruleset;
 
 /* The row of a ruleset; the name's id, or -1. */

@@ -1,7 +1,8 @@
 /* text.h - cards and moves as people write them.
  *
  * Output: ranks in ascending order, 3456789TJQKA2BR; pass is "pass", an empty hand "". Input also
- * takes 10 for T, X (small) and D (big) for the jokers, lower case, spaces, any order. Freestanding. */
+ * takes 10 for T, X (small) and D (big) for the jokers, lower case, spaces, any order.
+ * Freestanding. */
 #ifndef DIZHU_ENGINE_TEXT_H
 #define DIZHU_ENGINE_TEXT_H
 #include "engine/base/status.h"

@@ -7,17 +7,17 @@
 #include <stddef.h>
 
 typedef struct {
-    const char *room;    /* static strings, or owned by the caller for the life of the Bench */
+    const char *room; /* static strings, or owned by the caller for the life of the Bench */
     char name[64];
-    const char *unit;    /* per second, e.g. "games/s" */
+    const char *unit; /* per second, e.g. "games/s" */
     double median, p10, p90;
-    double ratio_ref;    /* median / that of the row's reference; 0: none */
-    double peak_share;   /* median / the peak measured in this run; 0: none */
+    double ratio_ref;  /* median / that of the row's reference; 0: none */
+    double peak_share; /* median / the peak measured in this run; 0: none */
 } BenchRow;
 
 typedef struct {
     const char *room;
-    double seconds;      /* time to spend on a row, warm-up excluded */
+    double seconds; /* time to spend on a row, warm-up excluded */
     BenchRow *rows;
     size_t n, cap;
 } Bench;
@@ -29,6 +29,7 @@ void bench_deinit(Bench *b);
 double bench_time(Bench *b, const char *name, const char *unit, double (*fn)(void *), void *ctx,
                   double ref, double peak);
 /* Adds a row measured elsewhere: one value. */
-void bench_value(Bench *b, const char *name, const char *unit, double value, double ref, double peak);
+void bench_value(Bench *b, const char *name, const char *unit, double value, double ref,
+                 double peak);
 
 #endif

@@ -3,9 +3,9 @@
 #define DIZHU_ENGINE_BASE_CLOCK_H
 #include <stdint.h>
 
-int64_t clock_ns(void);             /* monotonic */
-double clock_s(void);               /* the same in seconds */
-double clock_wall_s(void);          /* since 1970 */
+int64_t clock_ns(void);    /* monotonic */
+double clock_s(void);      /* the same in seconds */
+double clock_wall_s(void); /* since 1970 */
 void clock_sleep_ms(int ms);
 
 #endif

@@ -1,14 +1,13 @@
 #define XXH_INLINE_ALL // header-only: nothing to link, and the compiler sees the short lengths
 #include "engine/base/frame.h"
+#include "engine/base/bytes.h"
 #include <string.h>
 #include <xxhash.h>
-#include "engine/base/bytes.h"
 
 static const uint8_t magic[4] = {'D', 'Z', 'F', '1'};
 enum { CHECKSUM_AT = 40 };
 
-static uint64_t checksum(const uint8_t *p, size_t n)
-{
+static uint64_t checksum(const uint8_t *p, size_t n) {
     uint8_t head[FRAME_HEADER_BYTES];
     memcpy(head, p, sizeof head);
     memset(head + CHECKSUM_AT, 0, 8);
@@ -16,8 +15,7 @@ static uint64_t checksum(const uint8_t *p, size_t n)
     return XXH3_64bits_withSeed(p + FRAME_HEADER_BYTES, n - FRAME_HEADER_BYTES, seed);
 }
 
-void frame_write(const Frame *f, uint8_t *out)
-{
+void frame_write(const Frame *f, uint8_t *out) {
     memcpy(out, magic, 4);
     put_u16(out + 4, f->kind);
     out[6] = f->ruleset;
@@ -30,8 +28,7 @@ void frame_write(const Frame *f, uint8_t *out)
     put_u64(out + CHECKSUM_AT, checksum(out, FRAME_HEADER_BYTES + (size_t)f->length));
 }
 
-Status frame_read(const uint8_t *p, size_t n, Frame *out, const uint8_t **body)
-{
+Status frame_read(const uint8_t *p, size_t n, Frame *out, const uint8_t **body) {
     if (n < FRAME_HEADER_BYTES) return ST_TRUNCATED;
     if (memcmp(p, magic, 3) != 0) return ST_CORRUPT;
     if (p[3] != magic[3]) return ST_VERSION;

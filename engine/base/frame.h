@@ -11,21 +11,21 @@
  * docs/frame.md has a worked example in hex. Uses xxhash.                                   */
 #ifndef DIZHU_ENGINE_BASE_FRAME_H
 #define DIZHU_ENGINE_BASE_FRAME_H
+#include "engine/base/status.h"
 #include <stddef.h>
 #include <stdint.h>
-#include "engine/base/status.h"
 
 enum { FRAME_HEADER_BYTES = 48, FRAME_MAX_BODY = 64 << 20 };
 
 typedef enum {
-    FRAME_RECORDS = 1,   /* body: game records back to back */
-    FRAME_HEARTBEAT,     /* body: actor counters (learner/README or docs/frame.md) */
-    FRAME_HELLO,         /* actor -> learner: asks for the run and its first weights */
-    FRAME_WELCOME,       /* learner -> actor: the run's settings */
-    FRAME_WEIGHTS,       /* body: a weights file */
-    FRAME_VERSION,       /* body empty: this version of the weights lies in shared memory */
-    FRAME_REFUSED,       /* body: text, why */
-    FRAME_BYE,           /* the run has ended */
+    FRAME_RECORDS = 1, /* body: game records back to back */
+    FRAME_HEARTBEAT,   /* body: actor counters (learner/README or docs/frame.md) */
+    FRAME_HELLO,       /* actor -> learner: asks for the run and its first weights */
+    FRAME_WELCOME,     /* learner -> actor: the run's settings */
+    FRAME_WEIGHTS,     /* body: a weights file */
+    FRAME_VERSION,     /* body empty: this version of the weights lies in shared memory */
+    FRAME_REFUSED,     /* body: text, why */
+    FRAME_BYE,         /* the run has ended */
     FRAME_N_KINDS
 } FrameKind;
 
@@ -34,7 +34,7 @@ typedef struct {
     uint8_t ruleset, objective;
     uint32_t weights_version;
     uint64_t run, sender, sequence;
-    uint32_t length;        /* of the body */
+    uint32_t length; /* of the body */
 } Frame;
 
 /* Writes the header in front of a body that already lies at out + FRAME_HEADER_BYTES. */

@@ -15,16 +15,14 @@ static int file = -1;
 
 void log_level(LogLevel max) { max_level = max; }
 
-void log_name(const char *fmt, ...)
-{
+void log_name(const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(process_name, sizeof process_name, fmt, ap);
     va_end(ap);
 }
 
-int log_file(const char *path)
-{
+int log_file(const char *path) {
     if (file >= 0) close(file);
     file = -1;
     if (path == NULL) return 0;
@@ -33,8 +31,7 @@ int log_file(const char *path)
 }
 
 /* One write per line and sink, so that lines of several processes never mix. */
-static void emit(int fd, const char *line, size_t n)
-{
+static void emit(int fd, const char *line, size_t n) {
     while (n > 0) {
         ssize_t done = write(fd, line, n);
         if (done < 0 && errno == EINTR) continue;
@@ -44,8 +41,7 @@ static void emit(int fd, const char *line, size_t n)
     }
 }
 
-void log_line(LogLevel level, const char *fmt, ...)
-{
+void log_line(LogLevel level, const char *fmt, ...) {
     static const char *const names[] = {"error", "warn ", "info ", "debug"};
     if (level > max_level) return;
     int saved_errno = errno;

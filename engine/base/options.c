@@ -8,14 +8,12 @@
 
 enum { MAX_OPTIONS = 64, LINE_BYTES = 1024, HELP_COLUMN = 30 };
 
-static Status complain(const Option *o, const char *text, const char *want)
-{
+static Status complain(const Option *o, const char *text, const char *want) {
     fprintf(stderr, "dizhu: --%s: '%s' is not %s\n", o->name, text, want);
     return ST_INVALID;
 }
 
-static int choice_find(const char *choices, const char *text)
-{
+static int choice_find(const char *choices, const char *text) {
     size_t len = strlen(text);
     int index = 0;
     for (const char *p = choices;; p++, index++) {
@@ -26,15 +24,13 @@ static int choice_find(const char *choices, const char *text)
     }
 }
 
-static const char *choice_name(const char *choices, int index, char *buf, size_t cap)
-{
+static const char *choice_name(const char *choices, int index, char *buf, size_t cap) {
     for (; index > 0; index--) choices += strcspn(choices, "|") + 1;
     snprintf(buf, cap, "%.*s", (int)strcspn(choices, "|"), choices);
     return buf;
 }
 
-static Status set_number(const Option *o, const char *text)
-{
+static Status set_number(const Option *o, const char *text) {
     char want[96], *end;
     errno = 0;
     double v = o->kind == OPT_INT ? (double)strtol(text, &end, 10) : strtod(text, &end);
@@ -53,8 +49,7 @@ static Status set_number(const Option *o, const char *text)
     return ST_OK;
 }
 
-static Status set_u64(const Option *o, const char *text)
-{
+static Status set_u64(const Option *o, const char *text) {
     char *end;
     errno = 0;
     unsigned long long v = strtoull(text, &end, 0);
@@ -64,8 +59,7 @@ static Status set_u64(const Option *o, const char *text)
     return ST_OK;
 }
 
-static Status set_flag(const Option *o, const char *text)
-{
+static Status set_flag(const Option *o, const char *text) {
     bool yes = strcmp(text, "yes") == 0 || strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
     bool no = strcmp(text, "no") == 0 || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
     if (!yes && !no) return complain(o, text, "yes or no");
@@ -73,8 +67,7 @@ static Status set_flag(const Option *o, const char *text)
     return ST_OK;
 }
 
-static Status set_option(const Option *o, const char *text)
-{
+static Status set_option(const Option *o, const char *text) {
     switch (o->kind) {
     case OPT_FLAG: return set_flag(o, text ? text : "yes");
     case OPT_INT:
@@ -93,8 +86,7 @@ static Status set_option(const Option *o, const char *text)
     return ST_INVALID;
 }
 
-static void print_value(const Option *o, FILE *out)
-{
+static void print_value(const Option *o, FILE *out) {
     char buf[64];
     switch (o->kind) {
     case OPT_FLAG: fputs(*(bool *)o->value ? "yes" : "no", out); break;
@@ -106,8 +98,7 @@ static void print_value(const Option *o, FILE *out)
     }
 }
 
-void options_help(const Command *c, FILE *out)
-{
+void options_help(const Command *c, FILE *out) {
     fprintf(out, "usage: %s\n\n%s\n", c->usage, c->about);
     if (c->options[0].name) fputs("\noptions:\n", out);
     for (const Option *o = c->options; o->name; o++) {
@@ -117,7 +108,8 @@ void options_help(const Command *c, FILE *out)
         if (o->kind == OPT_STR && o->choices) kind = " ", more = o->choices;
         int n = fprintf(out, "  --%s%s%s", o->name, kind, more);
         fprintf(out, "%*s%s", n < HELP_COLUMN ? HELP_COLUMN - n : 2, "", o->help);
-        bool empty = o->kind == OPT_FLAG || (o->kind == OPT_STR && *(const char **)o->value == NULL);
+        bool empty =
+            o->kind == OPT_FLAG || (o->kind == OPT_STR && *(const char **)o->value == NULL);
         if (!empty) {
             fputs(" [", out);
             print_value(o, out);
@@ -127,13 +119,13 @@ void options_help(const Command *c, FILE *out)
     }
 }
 
-Status options_parse(const Command *c, int argc, char **argv, int *n_args, bool *done)
-{
+Status options_parse(const Command *c, int argc, char **argv, int *n_args, bool *done) {
     struct option longs[MAX_OPTIONS + 2] = {0};
     int n = 0;
     for (const Option *o = c->options; o->name; o++, n++) {
         if (n == MAX_OPTIONS) abort();
-        longs[n] = (struct option){o->name, o->kind == OPT_FLAG ? optional_argument : required_argument, NULL, 0};
+        longs[n] = (struct option){
+            o->name, o->kind == OPT_FLAG ? optional_argument : required_argument, NULL, 0};
     }
     longs[n] = (struct option){"help", no_argument, NULL, 'h'};
     *done = false;
@@ -160,15 +152,13 @@ Status options_parse(const Command *c, int argc, char **argv, int *n_args, bool 
     return ST_OK;
 }
 
-static char *trim(char *s)
-{
+static char *trim(char *s) {
     while (isspace((unsigned char)*s)) s++;
     for (size_t n = strlen(s); n > 0 && isspace((unsigned char)s[n - 1]);) s[--n] = '\0';
     return s;
 }
 
-static Status load_line(const Option *options, char *line, const char *path, int number)
-{
+static Status load_line(const Option *options, char *line, const char *path, int number) {
     char *name = trim(line), *eq = strchr(name, '=');
     if (*name == '\0' || *name == '#') return ST_OK;
     if (eq == NULL) {
@@ -180,7 +170,8 @@ static Status load_line(const Option *options, char *line, const char *path, int
     name = trim(name);
     for (const Option *o = options; o->name; o++) {
         if (strcmp(o->name, name) != 0) continue;
-        if (o->kind == OPT_STR) value = *value ? strdup(value) : NULL; // lives as long as the option
+        if (o->kind == OPT_STR)
+            value = *value ? strdup(value) : NULL; // lives as long as the option
         Status st = set_option(o, value);
         if (st != ST_OK) fprintf(stderr, "dizhu: %s:%d: bad value\n", path, number);
         return st;
@@ -189,8 +180,7 @@ static Status load_line(const Option *options, char *line, const char *path, int
     return ST_INVALID;
 }
 
-Status options_load(const Option *options, const char *path)
-{
+Status options_load(const Option *options, const char *path) {
     FILE *f = fopen(path, "r");
     if (f == NULL) {
         fprintf(stderr, "dizhu: %s: %s\n", path, strerror(errno));
@@ -208,8 +198,7 @@ Status options_load(const Option *options, const char *path)
     return st;
 }
 
-void options_dump(const Option *options, FILE *out)
-{
+void options_dump(const Option *options, FILE *out) {
     for (const Option *o = options; o->name; o++) {
         if (o->transient) continue;
         fprintf(out, "%s = ", o->name);

@@ -5,26 +5,26 @@
  * names are errors. Options come before or after positional arguments.                     */
 #ifndef DIZHU_ENGINE_BASE_OPTIONS_H
 #define DIZHU_ENGINE_BASE_OPTIONS_H
+#include "engine/base/status.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include "engine/base/status.h"
 
 typedef enum { OPT_FLAG, OPT_INT, OPT_U64, OPT_REAL, OPT_STR, OPT_CHOICE } OptionKind;
 
 typedef struct {
-    const char *name;      /* without dashes; NULL ends the table */
+    const char *name; /* without dashes; NULL ends the table */
     OptionKind kind;
-    void *value;           /* bool*, int*, uint64_t*, double*, const char**, int* (CHOICE: index) */
-    const char *help;      /* one line; the default is appended */
-    double min, max;       /* INT and REAL: allowed range, both 0 = any */
-    const char *choices;   /* CHOICE: "a|b|c"; STR: the placeholder in the help, or NULL */
-    bool transient;        /* not part of the dumped config (e.g. --json, --config itself) */
+    void *value;         /* bool*, int*, uint64_t*, double*, const char**, int* (CHOICE: index) */
+    const char *help;    /* one line; the default is appended */
+    double min, max;     /* INT and REAL: allowed range, both 0 = any */
+    const char *choices; /* CHOICE: "a|b|c"; STR: the placeholder in the help, or NULL */
+    bool transient;      /* not part of the dumped config (e.g. --json, --config itself) */
 } Option;
 
 typedef struct {
-    const char *usage;     /* "dizhu eval A B [options]" */
-    const char *about;     /* what it does: one or more lines */
+    const char *usage; /* "dizhu eval A B [options]" */
+    const char *about; /* what it does: one or more lines */
     const Option *options;
     int min_args, max_args; /* positional arguments; max -1 = any number */
 } Command;

@@ -1,7 +1,6 @@
 #include "engine/base/rng.h"
 
-void philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
-{
+void philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
     uint32_t k0 = key[0], k1 = key[1];
     for (int round = 0; round < 10; round++) {
@@ -19,14 +18,12 @@ void philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t ou
     out[3] = c3;
 }
 
-void rng_init(Rng *r, uint64_t seed, uint64_t stream)
-{
+void rng_init(Rng *r, uint64_t seed, uint64_t stream) {
     *r = (Rng){.key = {(uint32_t)seed, (uint32_t)(seed >> 32)},
                .counter = {0, 0, (uint32_t)stream, (uint32_t)(stream >> 32)}};
 }
 
-uint32_t rng_u32(Rng *r)
-{
+uint32_t rng_u32(Rng *r) {
     if (r->left == 0) {
         philox4x32_10(r->counter, r->key, r->block);
         if (++r->counter[0] == 0) r->counter[1]++;
@@ -35,14 +32,12 @@ uint32_t rng_u32(Rng *r)
     return r->block[--r->left];
 }
 
-uint64_t rng_u64(Rng *r)
-{
+uint64_t rng_u64(Rng *r) {
     uint64_t high = rng_u32(r);
     return high << 32 | rng_u32(r);
 }
 
-uint32_t rng_below(Rng *r, uint32_t n)
-{
+uint32_t rng_below(Rng *r, uint32_t n) {
     uint64_t m = (uint64_t)rng_u32(r) * n;
     if ((uint32_t)m < n) { // the rare case where some values would come up once too often
         uint32_t reject = -n % n;

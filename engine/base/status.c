@@ -1,7 +1,6 @@
 #include "engine/base/status.h"
 
-const char *status_text(Status st)
-{
+const char *status_text(Status st) {
 #define STATUS_TEXT(name, text) [name] = text,
     static const char *const texts[] = {STATUS_LIST(STATUS_TEXT)};
 #undef STATUS_TEXT
