@@ -7,11 +7,9 @@
 
 #include <cmocka.h>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "engine/base/bytes.h"
-#include "engine/base/rng.h"
 #include "nets/safetensors.h"
 #include "nets/weights.h"
 #include "tests/nets/fixtures.h"
