@@ -21,7 +21,6 @@ static const Entry entries[] = {
     {"learner", NULL, "dizhu-learn", "a learner alone, for actors from elsewhere"},
     {"actor", cmd_actor, NULL, "self-play games for a learner, from any machine"},
     {"serve", NULL, "dizhu-serve", "web demo and training dashboard"},
-    {"play", cmd_play, NULL, "play in the terminal"},
     {"eval", cmd_eval, NULL, "one agent against another, on the same deals both ways"},
 #ifdef DIZHU_ENGINE_COMMANDS
     {"moves", cmd_moves, NULL, "legal moves of a hand"},
@@ -29,7 +28,6 @@ static const Entry entries[] = {
     {"replay", cmd_replay, NULL, "show the games of a record file"},
     {"convert", cmd_convert, NULL, "convert files of records or weights"},
 #endif
-    {"bench", cmd_bench, NULL, "measure a room: engine, nets, actors, learner, pipeline"},
 };
 enum { N_ENTRIES = sizeof entries / sizeof *entries };
 
