@@ -71,10 +71,13 @@ static void say_hello(Client *c, const char *want) {
 void client_want_weights(Client *c) { say_hello(c, "weights"); }
 
 void client_heartbeat(Client *c, const CrewStats *s, double age) {
+    char host[128] = "";
+    gethostname(host, sizeof host - 1);
     say(c, FRAME_HEARTBEAT,
-        json_pack("{s:I,s:I,s:I,s:f,s:f,s:f}", "games", (json_int_t)s->pool.games, "decisions",
-                  (json_int_t)s->pool.decisions, "scored", (json_int_t)s->pool.scored, "busy_s",
-                  s->busy_s, "wait_s", s->wait_s, "weights_age_s", age));
+        json_pack("{s:s,s:i,s:I,s:I,s:I,s:f,s:f,s:f}", "host", host, "pid", (int)getpid(), "games",
+                  (json_int_t)s->pool.games, "decisions", (json_int_t)s->pool.decisions, "scored",
+                  (json_int_t)s->pool.scored, "busy_s", s->busy_s, "wait_s", s->wait_s,
+                  "weights_age_s", age));
 }
 
 static Status send_frame(Client *c, uint64_t sequence, const uint8_t *p, size_t n, uint32_t version,
