@@ -35,7 +35,7 @@ void selfplay_allow(Selfplay *s, uint64_t n);
 /* One tick of all games. Returns how many run: 0 only when the allowance is used up. */
 int selfplay_tick(Selfplay *s);
 const PoolStats *selfplay_stats(const Selfplay *s);
-/* Bytes of all records so far. */
-uint64_t selfplay_bytes(const Selfplay *s);
+/* Bytes of all records so far, and the plays in them. */
+uint64_t selfplay_bytes(const Selfplay *s, uint64_t *n_moves);
 
 #endif
