@@ -91,7 +91,8 @@ struct KernelTable {
     /* y = A W^T. Bound: 2 K u S. */
     void (*gemm)(int rows, int K, int N, const float *a, size_t a_rows, const float *w,
                  const GemmEnd *end);
-    /* The same on bf16 values with fp32 sums. Bound: 2 K u S + 2^-120; out16: + 2^-8 |y|. */
+    /* The same on bf16 values with fp32 sums. Bound: 2 K u S + 2^-120; out16: the next bf16, + 2^-7
+     * |y|. */
     void (*gemm_bf16)(int rows, int K, int N, const uint16_t *a, size_t a_rows, const uint16_t *w,
                       const GemmEnd *end);
     /* y[r][n] = a_scale[r] w_scale[n] sum_k a w, sums exact in int32. Bound: 4 u |y|. */
