@@ -205,11 +205,13 @@ uint64_t netlearner_copy_ema(NetLearner *n, float *ema) {
 
 size_t netlearner_optim_bytes(const NetLearner *n) { return optim_state_bytes(n->optim); }
 
-void netlearner_save(NetLearner *n, float *params, uint8_t *optim) {
+uint64_t netlearner_save(NetLearner *n, float *params, uint8_t *optim) {
     pthread_mutex_lock(&n->lock);
     memcpy(params, n->params, n->n_params * sizeof *params);
     optim_state_save(n->optim, optim);
+    uint64_t steps = optim_steps(n->optim);
     pthread_mutex_unlock(&n->lock);
+    return steps;
 }
 
 Status netlearner_load(NetLearner *n, const float *params, const uint8_t *optim, size_t n_optim) {
