@@ -11,9 +11,7 @@
 #ifdef DIZHU_BENCH_ENGINE
 #include "engine/bench_engine.h"
 #endif
-#ifdef DIZHU_BENCH_NETS
 #include "nets/bench_nets.h"
-#endif
 
 typedef struct {
     const char *name;
@@ -31,10 +29,7 @@ static const Room rooms[] = {
 #ifdef DIZHU_BENCH_ENGINE
     {"engine", engine_room},
 #endif
-#ifdef DIZHU_BENCH_NETS
-    {"nets", bench_nets},
-#endif
-    {"actors", bench_actors}, {"learner", NULL}, {"pipeline", NULL},
+    {"nets", bench_nets},    {"actors", bench_actors}, {"learner", NULL}, {"pipeline", NULL},
 };
 enum { N_ROOMS = sizeof rooms / sizeof *rooms };
 
