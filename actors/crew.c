@@ -54,9 +54,7 @@ static Parcel *parcel_get(Worker *w) {
     while (c->n_idle == 0 && !c->stop) pthread_cond_wait(&c->changed, &c->lock);
     Parcel *p = c->n_idle > 0 ? c->idle[--c->n_idle] : NULL;
     pthread_mutex_unlock(&c->lock);
-    double waited = clock_s() - begin;
-    w->wait_s += waited;
-    w->busy_s -= waited; /* the tick around this call counts as busy */
+    w->wait_s += clock_s() - begin;
     return p;
 }
 
@@ -134,11 +132,11 @@ static bool tick(Worker *w) {
         clock_sleep_ms(10);
         return true;
     }
-    double begin = clock_s();
+    double begin = clock_thread_s();
     policy_set_nets(w->policy, hold.net);
     selfplay_set_versions(w->play, hold.version);
     bool more = selfplay_tick(w->play);
-    w->busy_s += clock_s() - begin;
+    w->busy_s += clock_thread_s() - begin;
     nethub_release(w->crew->config.hub, &hold);
     return more;
 }

@@ -36,7 +36,7 @@ typedef struct {
     Inbox *inbox;
     Metrics *metrics;
     Door door;
-    Saver saver;
+    Saver *saver;
     Checkpoint resumed;
     Gauge gauge;
     Progress progress;
@@ -137,8 +137,9 @@ static Status make_nets(Learn *l) {
 
 static Status resume(Learn *l) {
     bool found;
-    l->saver = (Saver){.settings = l->s, .run = l->run, .nets = l->net};
-    TRY(saver_resume(&l->saver, &l->resumed, &found));
+    SaverConfig c = {.settings = l->s, .run = l->run, .nets = l->net};
+    TRY(saver_new(&c, &l->saver));
+    TRY(saver_resume(l->saver, &l->resumed, &found));
     if (found)
         log_info("going on from checkpoint %llu at %llu frames",
                  (unsigned long long)l->resumed.number, (unsigned long long)l->resumed.frames);
@@ -224,6 +225,7 @@ static void take_apart(Learn *l) {
     if (l->buffers) buffers_close(l->buffers);
     inbox_stop(l->inbox);
     crew_join(l->crew);
+    saver_free(l->saver);
     metrics_close(l->metrics);
     archive_close(l->archive);
     roster_free(l->roster);
@@ -271,16 +273,21 @@ static void report(Learn *l) {
     if (l->c->report_fd < 0) progressline_show(&l->line, &l->progress);
 }
 
-static Status save(Learn *l) {
-    Checkpoint c;
+/* Begins a checkpoint, unless the last one is still being stored. */
+static Status begin_save(Learn *l) {
     InboxState in;
+    if (saver_busy(l->saver)) return ST_OK;
     inbox_state(l->inbox, &in);
-    TRY(saver_take(&l->saver, in.frames, in.games, clock_s() - l->start, &c));
     archive_flush(l->archive);
-    Status st = saver_store(&l->saver, &c);
-    checkpoint_free(&c);
-    Report r = {.kind = REPORT_SAVED, .u.frames = in.frames};
-    if (st == ST_OK) report_send(l->c->report_fd, &r);
+    return saver_begin(l->saver, in.frames, in.games, clock_s() - l->start);
+}
+
+/* Looks after the checkpoint under way, if there is one. wait: until it is stored. */
+static Status end_save(Learn *l, bool wait) {
+    Report r = {.kind = REPORT_SAVED};
+    Status st = ST_OK;
+    if (saver_end(l->saver, wait, &r.u.frames, &st) && st == ST_OK)
+        report_send(l->c->report_fd, &r);
     return st;
 }
 
@@ -295,8 +302,9 @@ static bool turn(Learn *l) {
         if (l->progress.remote > 0) publisher_weights(l->publisher);
     }
     if (due(&l->metrics_at, metrics_every_s, now)) metrics_progress(l->metrics, &l->progress);
-    if (due(&l->save_at, 60 * l->s->checkpoint_minutes, now) && save(l) != ST_OK)
-        log_warn("no checkpoint could be stored; training goes on, trying again later");
+    Status st = end_save(l, false);
+    if (st == ST_OK && due(&l->save_at, 60 * l->s->checkpoint_minutes, now)) st = begin_save(l);
+    if (st != ST_OK) log_warn("no checkpoint was stored; training goes on and tries again later");
     bool late = l->s->minutes > 0 && now - l->start >= 60 * l->s->minutes;
     return !atomic_load(l->c->stop) && !late && !inbox_full(l->inbox);
 }
@@ -318,7 +326,9 @@ static Status finish(Learn *l) {
     l->crew = NULL;
     measure(l);
     metrics_progress(l->metrics, &l->progress);
-    Status st = save(l);
+    end_save(l, true);
+    Status st = begin_save(l);
+    if (st == ST_OK) st = end_save(l, true);
     Report r = {.kind = REPORT_PROGRESS, .u.progress = l->progress};
     report_send(l->c->report_fd, &r);
     if (l->c->report_fd < 0) progressline_last(&l->line, &l->progress);

@@ -1,4 +1,7 @@
-/* save.h - the state of the nets on its way to disk and back. */
+/* save.h - the state of the nets on its way to disk and back.
+ *
+ * Storing 70 MB may take a second or, on a slow disk, ten: the state is copied at once and stored
+ * by a thread of its own, while training, the door and the reports go on.                      */
 #ifndef DIZHU_LEARNER_SAVE_H
 #define DIZHU_LEARNER_SAVE_H
 #include "learner/checkpoint.h"
@@ -9,16 +12,22 @@ typedef struct {
     const Settings *settings;
     uint64_t run;
     NetLearner *const *nets; /* [N_ROLES] */
-    double seconds_before;   /* trained in earlier starts */
-    uint64_t samples_before[N_ROLES];
-} Saver;
+} SaverConfig;
 
-/* Takes the nets' state into a checkpoint (checkpoint_free it). ST_NOMEM. */
-Status saver_take(const Saver *s, uint64_t frames, uint64_t games, double seconds, Checkpoint *out);
-/* Stores it, and RUN/weights.safetensors: the averaged weights, or the raw ones where no average is
- * kept; with settings->snapshots also as snapshots/FRAMES.safetensors.                      */
-Status saver_store(const Saver *s, Checkpoint *c);
-/* The newest checkpoint into the nets. *found false: there is none. ST_MISMATCH: of another run. */
+typedef struct Saver Saver;
+Status saver_new(const SaverConfig *c, Saver **out);
+void saver_free(Saver *s); /* waits for what is being stored; NULL is allowed */
+
+/* The newest checkpoint into the nets; its counters stay in *out (checkpoint_free it). *found
+ * false: there is none. ST_MISMATCH: of another run, ruleset, objective, optimizer or seed. */
 Status saver_resume(Saver *s, Checkpoint *out, bool *found);
+
+/* Copies the state and begins to store it: the checkpoint, then RUN/weights.safetensors (the
+ * averaged weights, or the raw ones where no average is kept), with settings->snapshots also as
+ * snapshots/FRAMES.safetensors. seconds: of this start. Nothing may be under way.            */
+Status saver_begin(Saver *s, uint64_t frames, uint64_t games, double seconds);
+bool saver_busy(const Saver *s);
+/* Is what was begun done? Then *st is how it ended, and it is no longer busy. wait: until it is. */
+bool saver_end(Saver *s, bool wait, uint64_t *frames, Status *st);
 
 #endif
