@@ -62,6 +62,11 @@ static void child_line(void *ctx, const Child *c, const char *text) {
     log_copy(text);
 }
 
+/* A match's own progress is of no interest; its last words are kept all the same. */
+static void match_line(void *ctx, const Child *c, const char *text) {
+    (void)ctx, (void)c, (void)text;
+}
+
 static void event(Supervisor *v, LogLevel level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 static void event(Supervisor *v, LogLevel level, const char *fmt, ...) {
@@ -262,7 +267,7 @@ static void start_match(Supervisor *v) {
                             ruleset_get((RulesetId)v->s->ruleset)->name, "--decks", decks,
                             "--threads", "1", "--json"},
                    .death_signal = SIGKILL,
-                   .niceness = 10,
+                   .niceness = 5,
                    .want_out = true,
                    .keep_fd = -1};
     if (child_start(&v->eval, &s) != ST_OK) v->opponent = NULL;
@@ -305,7 +310,7 @@ static void match_ended(Supervisor *v, int status) {
 
 static void evaluate(Supervisor *v) {
     int status;
-    if (child_ended(&v->eval, &status, child_line, v)) match_ended(v, status);
+    if (child_ended(&v->eval, &status, match_line, v)) match_ended(v, status);
     if (v->opponent || !v->saved || v->s->eval_minutes <= 0 || v->ending) return;
     double now = clock_s();
     if (now < v->eval_at) return;
@@ -328,7 +333,7 @@ static void listen_to_all(Supervisor *v, struct pollfd *p) {
     for (int i = 0; i < v->n_actors; i++) n = add_poll(p, n, &v->actor[i]);
     poll(p, (nfds_t)n, POLL_MS);
     child_read(&v->learner, child_line, v);
-    child_read(&v->eval, child_line, v);
+    child_read(&v->eval, match_line, v);
     for (int i = 0; i < v->n_actors; i++) child_read(&v->actor[i], child_line, v);
     read_reports(v);
 }
@@ -353,22 +358,18 @@ static void stop_actors(Supervisor *v, struct pollfd *p) {
     }
 }
 
-/* After the last frame: how good it has become. */
+/* After the last frame: how good it has become. Another Ctrl-C ends that too. */
 static void last_evaluation(Supervisor *v, struct pollfd *p) {
-    if (v->interrupted || v->exit_code) {
-        child_signal(&v->eval, SIGKILL);
-    } else if (v->opponent == NULL && v->s->eval_minutes > 0 && v->saved &&
-               v->saved_frames != v->eval_frames)
-        begin_evaluation(v);
-    while (v->eval.pid > 0) {
+    bool wanted = !v->interrupted && v->exit_code == 0 && v->s->eval_minutes > 0 && v->saved;
+    while (v->eval.pid > 0 || (wanted && v->saved_frames != v->eval_frames)) {
         int status;
-        listen_to_all(v, p);
-        if (atomic_load(v->stop)) {
+        if (v->eval.pid == 0) begin_evaluation(v);
+        if (!wanted || atomic_load(v->stop)) {
+            wanted = false;
             child_signal(&v->eval, SIGKILL);
-            v->rest = NULL;
         }
-        if (child_ended(&v->eval, &status, child_line, v) && !atomic_load(v->stop) && !v->exit_code)
-            match_ended(v, status);
+        listen_to_all(v, p);
+        if (child_ended(&v->eval, &status, match_line, v) && wanted) match_ended(v, status);
     }
 }
 
