@@ -32,9 +32,9 @@ enum {
 typedef struct {
     uint8_t role;   /* Role of the seat to act */
     uint8_t n_sets; /* 5 landlord, 7 peasant */
-    uint8_t
-        onehot[3];           /* landlord: cards left of landlord_up, of landlord_down, bombs;
-                                peasant: cards left of landlord, of teammate, bombs. Counts, not indices */
+    /* landlord: cards left of landlord_up, of landlord_down, bombs; peasant: cards left of the
+     * landlord, of the teammate, bombs. Counts, not indices. */
+    uint8_t onehot[3];
     Hand sets[OBS_MAX_SETS]; /* in the order above, action excluded */
     Hand plays[OBS_PLAYS];   /* oldest first; 0 = pass or padding */
 } Obs;
