@@ -14,3 +14,7 @@ if(TARGET engine_wasm AND NODE)
 else()
   message(STATUS "     engine.wasm is not tested: clang, wasm-ld or node is missing")
 endif()
+
+# These run the real program.
+target_link_libraries(engine.commands PRIVATE PkgConfig::jansson)
+add_dependencies(engine.commands dizhu)
