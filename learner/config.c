@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "engine/base/file.h"
 #include "learner/optim.h"
@@ -69,6 +68,7 @@ const Option *settings_options(Settings *s) {
         {"buffer", OPT_INT, &s->buffer, "samples waiting per net; 0: four batches", 0, 1 << 24, NULL, false},
         {"threads", OPT_INT, &s->threads, "learner threads; 0: one per core", 0, 1024, NULL, false},
         {"precision", OPT_CHOICE, &s->precision, "of products in training", 0, 0, "auto|fp32|bf16", false},
+        {"pin", OPT_CHOICE, &s->pin, "auto: to memory nodes where there are several", 0, 0, "auto|off|node|core", false},
         {"optimizer", OPT_CHOICE, &s->optimizer, "", 0, 0, "rmsprop|adam", false},
         {"lr", OPT_REAL, &s->lr, "learning rate", 1e-9, 10, NULL, false},
         {"lr-end", OPT_REAL, &s->lr_end, "learning rate after the decay", 0, 10, NULL, false},
@@ -230,19 +230,24 @@ Status settings_save(const Settings *s, const char *run) {
     return st;
 }
 
-static int n_cores(void) {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > 1024 ? 1024 : (int)n;
+int settings_cores(void) {
+    static int n; // does not change while a process lives
+    if (n == 0) {
+        Machine m;
+        machine_look(&m);
+        n = m.n_cores;
+    }
+    return n;
 }
 
 int settings_actors(const Settings *s) {
     if (s->actors != 0) return s->actors < 0 ? 0 : s->actors;
-    return s->lockstep ? 1 : n_cores();
+    return s->lockstep ? 1 : settings_cores();
 }
 
 int settings_threads(const Settings *s) {
     if (s->threads != 0) return s->threads;
-    return s->lockstep ? 1 : n_cores();
+    return s->lockstep ? 1 : settings_cores();
 }
 
 int settings_buffer(const Settings *s) { return s->buffer ? s->buffer : AUTO_BATCHES * s->batch; }
