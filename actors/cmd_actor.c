@@ -239,7 +239,7 @@ static int run_actor(const ActorOptions *o) {
 
 int cmd_actor(int argc, char **argv) {
     ActorOptions o = {.threads = 1,
-                      .games = 384,
+                      .games = 192,
                       .precision = PRECISION_AUTO,
                       .rules = N_RULESETS,
                       .refresh_ms = 200};
