@@ -50,7 +50,7 @@ static void beat(Session *s) {
     s->beat_at = now + heartbeat_s;
     CrewStats stats;
     crew_stats(s->crew, &stats);
-    client_heartbeat(s->client, &stats, intake_age_s(s->intake));
+    client_heartbeat(s->client, &stats, intake_age_s(s->intake), intake_shared(s->intake));
 }
 
 /* Without shared memory the first weights have to be asked for, as long as none have come. */

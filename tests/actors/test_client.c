@@ -204,9 +204,12 @@ static void fake_serve(Fake *f, bool (*enough)(Fake *), double limit_s) {
 /* ---- the actor process ---- */
 
 static pid_t actor_start(const char *endpoint, const char *const more[]) {
-    const char *args[24] = {PROGRAM_DIR "/dizhu", "actor", "--connect",    endpoint, "--games", "8",
-                            "--precision",        "fp32",  "--refresh-ms", "0"};
-    int n = 10;
+    char parent[16]; /* so that no actor outlives a test that was killed */
+    snprintf(parent, sizeof parent, "%d", (int)getpid());
+    const char *args[24] = {
+        PROGRAM_DIR "/dizhu", "actor", "--connect",    endpoint, "--games",  "8",
+        "--precision",        "fp32",  "--refresh-ms", "0",      "--parent", parent};
+    int n = 12;
     for (int i = 0; more && more[i]; i++) args[n++] = more[i];
     pid_t pid = fork();
     if (pid == 0) {
@@ -252,6 +255,7 @@ static void plays_and_ends_with_the_run(void **state) {
     pid_t pid = actor_start(f->endpoint[0], threads);
     fake_serve(f, has_games, 60);
     assert_int_equal(f->want_weights, 0); /* shared memory it is */
+    assert_true(json_is_true(json_object_get(f->last_beat, "shared")));
     assert_int_equal(f->version_seen[0], 3);
     assert_int_equal(f->last_sequence, f->frames);
     assert_true(json_integer_value(json_object_get(f->last_beat, "decisions")) > 0);
@@ -288,6 +292,7 @@ static void asks_for_weights_without_shared_memory(void **state) {
     pid_t pid = actor_start(f->endpoint[0], NULL);
     fake_serve(f, has_games, 60);
     assert_true(f->want_weights >= 1);
+    assert_true(json_is_false(json_object_get(f->last_beat, "shared")));
     assert_int_equal(f->version_seen[f->games - 1], 11); /* the frame's, not the announced */
     bye(f);
     assert_int_equal(actor_end(pid), 0);
@@ -392,7 +397,7 @@ static void lockstep_waits_for_its_answer(void **state) {
     fake_free(f);
 }
 
-/* Started with --parent, it ends when that process is killed. */
+/* Started with --parent (as all here), it ends when that process is killed. */
 static void ends_with_its_parent(void **state) {
     (void)state;
     Fake *f = fake_new(false);
@@ -400,10 +405,7 @@ static void ends_with_its_parent(void **state) {
     assert_int_equal(pipe(pipes), 0);
     pid_t parent = fork();
     if (parent == 0) {
-        char own[16];
-        snprintf(own, sizeof own, "%d", (int)getpid());
-        const char *const more[] = {"--parent", own, NULL};
-        pid_t actor = actor_start(f->endpoint[0], more);
+        pid_t actor = actor_start(f->endpoint[0], NULL);
         if (write(pipes[1], &actor, sizeof actor) < 0) _exit(1);
         for (;;) pause();
     }
