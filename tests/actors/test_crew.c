@@ -13,7 +13,7 @@
 #include "actors/crew.h"
 #include "engine/base/clock.h"
 
-enum { MAX_GAMES = 20000, PARCELS = 9 /* of three threads */ };
+enum { MAX_GAMES = 20000, PARCELS = 6 /* of three threads */ };
 
 static float *params[N_ROLES];
 
