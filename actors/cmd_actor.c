@@ -176,7 +176,7 @@ static End session(const ActorOptions *o, Client *client, atomic_bool *stop) {
         st = session_begin(&s);
         if (st == ST_OK) {
             while (!atomic_load(stop) && turn(&s, &end)) {}
-            if (end == END_OK) send_rest(&s);
+            if (atomic_load(stop)) send_rest(&s); // otherwise nobody is there to take it
         }
         crew_free(s.crew);
         intake_free(s.intake);
