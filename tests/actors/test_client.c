@@ -34,7 +34,8 @@ typedef struct {
     char shm[SHAREDWEIGHTS_NAME_BYTES];
     SharedWeights *shared;
     int lockstep;
-    uint64_t announced; /* sequence of VERSION */
+    const LinkKeys *keys; /* NULL: plain text */
+    uint64_t announced;   /* sequence of VERSION */
     uint32_t version[N_ROLES];
     /* heard */
     int hellos, heartbeats, want_weights;
@@ -49,7 +50,7 @@ static void fake_start(Fake *f) {
     Link **links[3] = {&f->control, &f->pull, &f->pub};
     assert_int_equal(link_context_new(&f->context), ST_OK);
     for (int i = 0; i < 3; i++) {
-        LinkOptions o = {.kind = kinds[i], .bind = true};
+        LinkOptions o = {.kind = kinds[i], .bind = true, .keys = f->keys};
         const char *at = f->endpoint[i][0] ? f->endpoint[i] : "tcp://127.0.0.1:*";
         assert_int_equal(link_open(f->context, &o, at, links[i]), ST_OK);
         snprintf(f->endpoint[i], sizeof f->endpoint[i], "%s", link_endpoint(*links[i]));
@@ -367,6 +368,42 @@ static void blocked_but_alive(void **state) {
     fake_free(f);
 }
 
+/* With the learner's key, given as text or in a file, an actor joins; without it nobody hears it.
+ */
+static void keys_are_needed(void **state) {
+    (void)state;
+    LinkKeys keys;
+    char path[] = "/tmp/dizhu-test-key-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    unlink(path); /* keys are only written to a new file */
+    assert_int_equal(link_keys_new(&keys), ST_OK);
+    assert_int_equal(link_keys_save(&keys, path), ST_OK);
+    Fake *f = fake_new(true);
+    fake_stop(f);
+    f->keys = &keys;
+    fake_start(f);
+    fake_publish(f, 3);
+    pid_t stranger = actor_start(f->endpoint[0], NULL);
+    const char *const text[] = {"--server-key", keys.public_key, NULL};
+    const char *const file[] = {"--server-key", path, NULL};
+    for (int i = 0; i < 2; i++) {
+        f->games = f->hellos = f->heartbeats = 0;
+        pid_t pid = actor_start(f->endpoint[0], i == 0 ? text : file);
+        fake_serve(f, has_games, 60);
+        assert_int_equal(f->hellos, 1); /* not the stranger's */
+        assert_int_equal(json_integer_value(json_object_get(f->last_hello, "pid")), pid);
+        bye(f);
+        assert_int_equal(actor_end(pid), 0);
+    }
+    kill(stranger, SIGTERM);
+    assert_int_equal(actor_end(stranger), 0);
+    unlink(path);
+    fake_stop(f);
+    fake_free(f);
+}
+
 static bool one_frame(Fake *f) { return f->frames >= 1; }
 static bool two_frames(Fake *f) { return f->frames >= 2; }
 
@@ -437,6 +474,7 @@ int main(void) {
         cmocka_unit_test(other_rules_are_exit_1),
         cmocka_unit_test(outlives_its_learner),
         cmocka_unit_test(blocked_but_alive),
+        cmocka_unit_test(keys_are_needed),
         cmocka_unit_test(lockstep_waits_for_its_answer),
         cmocka_unit_test(ends_with_its_parent),
     };
