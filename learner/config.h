@@ -41,6 +41,7 @@ typedef struct {
     int precision;     /* PrecisionChoice, of products */
     int optimizer;     /* OptimKind */
     int pin;           /* Pin */
+    int schedule; /* Schedule */
     double lr, lr_end, clip, ema;
     uint64_t warmup, decay_from, decay_to; /* steps of each net */
     int publish_every;                     /* steps of a net between publications */

@@ -104,7 +104,7 @@ static OptimConfig optim_config(const Settings *s) {
     o.lr_end = s->lr_end;
     o.decay_from = s->decay_from;
     o.decay_to = s->decay_to;
-    o.schedule = s->decay_to ? SCHEDULE_COSINE : SCHEDULE_CONSTANT;
+    o.schedule = (Schedule)s->schedule;
     return o;
 }
 
