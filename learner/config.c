@@ -60,6 +60,7 @@ const Option *settings_options(Settings *s) {
         {"rules", OPT_CHOICE, &s->ruleset, "the game that is learned", 0, 0, "douzero|rlcard|botzone|botzone1|classic", false},
         {"objective", OPT_CHOICE, &s->objective, "win rate, points, log of points, arena score", 0, 0, "wp|adp|logadp|score", false},
         {"seed", OPT_U64, &s->seed, "of deals, exploration and first weights", 0, 0, NULL, false},
+        {"init", OPT_STR, &s->init, "weights that a new run begins with", 0, 0, "FILE", false},
         {"frames", OPT_U64, &s->frames, "end when the run has this many decisions; 0: no limit", 0, 0, NULL, false},
         {"minutes", OPT_REAL, &s->minutes, "end this long after this start; 0: no limit", 0, 1e7, NULL, false},
         {"actors", OPT_INT, &s->actors, "actor processes here; 0: one per core; -1: none", -1, 4096, NULL, false},
