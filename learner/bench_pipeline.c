@@ -169,6 +169,7 @@ typedef struct {
     const char *name;
     bool defaults;
     Precision act, learn;
+    bool one_process; /* a thread for each core in it */
 } Config;
 
 static void add(Bench *out, const char *name, const char *what, const char *unit, double value) {
@@ -197,6 +198,7 @@ static Status bench_config(Bench *out, Bed *b, const Config *c, const char *weig
     b->settings.init = weights;
     b->settings.eval_minutes = 0;
     b->settings.checkpoint_minutes = 60;
+    if (c->one_process) b->settings.act_threads = settings_cores();
     if (!c->defaults) {
         b->settings.train_on = TRAIN_ON_ALL;
         b->settings.act_precision = PRECISION_ALWAYS_FP32 + (int)c->act;
@@ -241,11 +243,12 @@ static Status predict(Bench *out, const char *name, const Measured *m, Precision
 
 static Status bench_all(Bench *out, Bed *b, const char *weights, Measured *m) {
     static const Config configs[] = {
-        {"fp32 acting, fp32 learning", false, PRECISION_FP32, PRECISION_FP32},
-        {"bf16 acting, fp32 learning", false, PRECISION_BF16, PRECISION_FP32},
-        {"int8 acting, fp32 learning", false, PRECISION_INT8, PRECISION_FP32},
-        {"bf16 acting, bf16 learning", false, PRECISION_BF16, PRECISION_BF16},
-        {"int8 acting, bf16 learning", false, PRECISION_INT8, PRECISION_BF16},
+        {"act fp32, learn fp32", false, PRECISION_FP32, PRECISION_FP32},
+        {"act bf16, learn fp32", false, PRECISION_BF16, PRECISION_FP32},
+        {"act int8, learn fp32", false, PRECISION_INT8, PRECISION_FP32},
+        {"act bf16, learn bf16", false, PRECISION_BF16, PRECISION_BF16},
+        {"act int8, learn bf16", false, PRECISION_INT8, PRECISION_BF16},
+        {"the same, one process", false, PRECISION_BF16, PRECISION_BF16, true},
         {"the defaults", true, PRECISION_BF16, PRECISION_BF16},
     };
     const KernelTable *k = kernels_get();

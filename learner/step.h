@@ -12,6 +12,7 @@
 #include "learner/optim.h"
 #include "nets/trainer.h"
 
+enum { NETLEARNER_MAX_PARTS = 64 };
 typedef struct NetLearner NetLearner;
 
 typedef struct {
