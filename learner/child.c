@@ -81,6 +81,7 @@ Status child_start(Child *c, const ChildSpec *s) {
     c->report = report[0];
     c->n_line = c->n_answer = 0;
     c->last[0] = '\0';
+    c->killed = false;
     c->started = c->heard = clock_s();
     return ST_OK;
 }
@@ -108,6 +109,35 @@ void child_read(Child *c, void (*line)(void *, const Child *, const char *), voi
 
 void child_signal(const Child *c, int number) {
     if (c->pid > 0) kill(c->pid, number);
+}
+
+void child_kill(Child *c) {
+    child_signal(c, SIGKILL);
+    c->killed = true;
+}
+
+char child_state(const Child *c) {
+    char path[64], text[512], state = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)c->pid);
+    FILE *f = fopen(path, "re");
+    if (f == NULL) return 0;
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    const char *after = strrchr(text, ')'); // the name may hold anything
+    if (after) sscanf(after + 1, " %c", &state);
+    return state;
+}
+
+const char *child_state_text(char state) {
+    switch (state) {
+    case 'R': return "running, or waiting for a processor";
+    case 'D': return "waiting for the disk";
+    case 'S': return "asleep";
+    case 'T':
+    case 't': return "stopped";
+    default: return "in a state unknown";
+    }
 }
 
 bool child_ended(Child *c, int *status, void (*line)(void *, const Child *, const char *),

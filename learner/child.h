@@ -24,6 +24,7 @@ typedef struct {
     double started, heard; /* clock_s: of its start; of its last sign of life */
     double start_at;       /* not to be started again before this */
     int quick_deaths;      /* in a row, each soon after its start */
+    bool killed;           /* by child_kill; its end may take a while yet */
 } Child;
 
 typedef struct {
@@ -42,6 +43,12 @@ Status child_start(Child *c, const ChildSpec *s);
 /* Reads what stderr and stdout have; each whole line of stderr goes to `line`. */
 void child_read(Child *c, void (*line)(void *ctx, const Child *c, const char *text), void *ctx);
 void child_signal(const Child *c, int number);
+/* SIGKILL, once. */
+void child_kill(Child *c);
+/* What its main thread does, as /proc says: 'R' runs or waits for a processor, 'D' for the disk,
+ * 'S' sleeps, 'T' is stopped; 0: cannot be told. */
+char child_state(const Child *c);
+const char *child_state_text(char state);
 /* Has it ended? Then the rest is read, the pipes are closed, pid is 0 and *status its wait status.
  */
 bool child_ended(Child *c, int *status, void (*line)(void *, const Child *, const char *),

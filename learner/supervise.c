@@ -16,8 +16,8 @@
 
 enum { POLL_MS = 100 };
 static const double actor_silent_s = 8, learner_silent_s = 9, grace_s = 10, stop_actors_s = 3;
-/* Before it first reports, the learner reads its checkpoint; a disk may be slow. */
-static const double learner_start_s = 60;
+/* Before it first reports, the learner reads its checkpoint: a disk may be slow. */
+static const double learner_start_s = 60, busy_silent_s = 60;
 
 typedef struct {
     const Settings *s;
@@ -172,6 +172,33 @@ static void reap(Supervisor *v) {
 
 static double latest(double a, double b) { return a > b ? a : b; }
 
+/* Silent for too long? Who merely waits for a busy processor or disk would not fare better if he
+ * were started again. */
+static bool is_blocked(const Child *c, double silent, double usual) {
+    if (c->pid <= 0 || c->killed || silent < usual) return false;
+    char state = child_state(c);
+    return (state != 'R' && state != 'D') || silent > busy_silent_s;
+}
+
+static void look_at_learner(Supervisor *v, double now) {
+    Child *c = &v->learner;
+    double silent = now - c->heard;
+    if (!is_blocked(c, silent, v->ready ? learner_silent_s : learner_start_s)) return;
+    voice_event(&v->voice, LOG_WARN, "the learner is blocked (%s), silent for %.0f s: killing it",
+                child_state_text(child_state(c)), silent);
+    child_kill(c);
+    v->ready = false;
+}
+
+static void look_at_actor(Supervisor *v, Child *a, double now) {
+    double silent = now - latest(a->heard, v->ready_at);
+    if (!is_blocked(a, silent, actor_silent_s)) return;
+    voice_event(&v->voice, LOG_WARN,
+                "actor process %d is blocked (%s), silent for %.0f s: killing it", (int)a->pid,
+                child_state_text(child_state(a)), silent);
+    child_kill(a);
+}
+
 /* A stopped or hung process does not die by itself. */
 static void look_for_blocked(Supervisor *v) {
     double now = clock_s();
@@ -179,26 +206,10 @@ static void look_for_blocked(Supervisor *v) {
         if (now - v->ending_since > grace_s) child_signal(&v->learner, SIGKILL);
         return;
     }
-    double limit = v->ready ? learner_silent_s : learner_start_s;
-    if (v->learner.pid > 0 && now - v->learner.heard > limit) {
-        voice_event(&v->voice, LOG_WARN, "the learner has been silent for %.0f s: killing it",
-                    now - v->learner.heard);
-        child_signal(&v->learner, SIGKILL);
-        v->learner.heard = now;
-        v->ready = false;
-    }
-    // While the learner is away or busy ending, actors cannot be heard of.
+    look_at_learner(v, now);
+    // While the learner is away, busy ending, or late itself, actors cannot be heard of.
     if (!v->ready || v->learner_ending || now - v->learner.heard > 3) return;
-    for (int i = 0; i < v->n_actors; i++) {
-        Child *a = &v->actor[i];
-        double silent = now - latest(a->heard, v->ready_at);
-        if (a->pid <= 0 || silent < actor_silent_s) continue;
-        voice_event(&v->voice, LOG_WARN,
-                    "actor process %d is blocked, silent for %.0f s: killing it", (int)a->pid,
-                    silent);
-        child_signal(a, SIGKILL);
-        a->heard = now;
-    }
+    for (int i = 0; i < v->n_actors; i++) look_at_actor(v, &v->actor[i], now);
 }
 
 /* ---- the loop ---- */

@@ -2,7 +2,8 @@
  *
  * What dies is started again, after ever longer waits; what dies at once five times in a row ends
  * the run with its last words. An actor that the learner has not heard of for 8 s, and a learner
- * that has not reported for 9 s, count as blocked: killed, and started again.               */
+ * that has not reported for 9 s, count as blocked, unless they wait for a busy processor or disk:
+ * killed, and started again. */
 #ifndef DIZHU_LEARNER_SUPERVISE_H
 #define DIZHU_LEARNER_SUPERVISE_H
 #include "learner/config.h"

@@ -13,11 +13,11 @@ static void a_stopped_actor(void **state) {
     clock_sleep_ms(500);
     double start = clock_s();
     kill(actor[0], SIGSTOP);
-    wait_said(&place, "is blocked, silent for", 1);
+    wait_said(&place, "is blocked (stopped), silent for", 1);
     double took = clock_s() - start;
     wait_said(&place, "joined", 3);
     char name[64];
-    snprintf(name, sizeof name, "actor process %d is blocked", (int)actor[0]);
+    snprintf(name, sizeof name, "actor process %d is blocked (stopped)", (int)actor[0]);
     expect_said(&place, name);
     if (took > 10) fail_with_words(&place, "more than 10 s");
     assert_true(took > 5); // and not at once: a busy machine is no hanging process
@@ -40,7 +40,7 @@ static void a_stopped_learner(void **state) {
     assert_int_equal(children(t.pid, "actor", actor, 2), 2);
     double start = clock_s();
     kill(learner, SIGSTOP);
-    wait_said(&place, "the learner has been silent for", 1);
+    wait_said(&place, "the learner is blocked (stopped), silent for", 1);
     double took = clock_s() - start;
     wait_said(&place, "going on from checkpoint ", 1);
     wait_said(&place, "the learner is back", 2);
