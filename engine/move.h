@@ -37,10 +37,12 @@ typedef enum {
 
 typedef struct {
     Hand cards;
-    uint8_t type;   /* MoveType */
-    uint8_t rank;   /* main rank: of a chain the lowest (detector_quirks: see docs/rules.md) */
-    uint8_t length; /* number of chained groups; 1 for everything else */
-    uint8_t size;   /* number of cards */
+    uint8_t type;       /* MoveType */
+    uint8_t rank;       /* main rank: of a chain the lowest (detector_quirks: see docs/rules.md) */
+    uint8_t length;     /* number of chained groups; 1 for everything else */
+    uint8_t size;       /* number of cards */
+    uint8_t as_singles; /* detector_quirks: rank of a bare plane of four as an answer to planes of
+                           three with singles; else 0 */
 } Move;
 
 enum { N_MOVE_IDS = 58591, MOVE_ID_PASS = 0, MOVE_ID_NONE = 0xffff };
@@ -51,6 +53,9 @@ void move_init(void);
 
 /* Types a play. Cards that are no play give type MOVE_NONE; 0 gives MOVE_PASS. */
 Move move_classify(const Ruleset *rules, Hand cards);
+/* The same for a play to be beaten, which may come from elsewhere: under detector_quirks any cards
+ * can be answered, if only by bombs and rocket (MOVE_UNTYPED).                              */
+Move move_classify_last(const Ruleset *rules, Hand cards);
 /* Does m beat `last` (last is not pass)? Both typed under the same ruleset. */
 bool move_beats(const Move *m, const Move *last);
 /* Does a played move double the stakes? */

@@ -16,7 +16,11 @@ typedef enum {
     N_RULESETS
 } RulesetId;
 
-typedef enum { SCORE_PLAIN, SCORE_BOTZONE, SCORE_BOTZONE1 } ScoreKind;
+typedef enum {
+    SCORE_PLAIN,  /* landlord +-2 * 2^bombs, each peasant the negated half */
+    SCORE_STAKES, /* landlord +-2m, each peasant -+m; m = max(1, bid) * 2^doublings */
+    SCORE_POINTS  /* winners 2, plus own small points / 100; the peasants' mean */
+} ScoreKind;
 
 typedef struct {
     const char *name;
@@ -30,9 +34,10 @@ typedef struct {
     bool detector_quirks; /* typing as the research system's detector, rank of 333444555JJJ = J */
     /* which kickers a plane with singles, and a 4+2, may have */
     bool plane_kicker_pairs;     /* two equal kickers */
-    bool plane_kicker_quads;     /* three or four equal kickers that are not part of the chain */
+    bool plane_kicker_trios;     /* three equal kickers, not next to the chain */
+    bool plane_kicker_quads;     /* four equal kickers */
     bool plane_kicker_rocket;    /* both jokers */
-    bool plane_kicker_lengthens; /* a kicker triple that lengthens the chain */
+    bool plane_kicker_lengthens; /* three equal kickers next to the chain */
     bool four_kicker_pair;       /* 4+2 singles may be a pair */
     bool four_kicker_rocket;     /* 4+2 singles may be both jokers */
 } Ruleset;

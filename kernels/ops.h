@@ -6,14 +6,13 @@
  * sum of the absolute values of the terms that an output adds up).
  *
  * Matrices live in *panels* of 32 columns so that no product has to pack anything:
- *   activations X[rows][C]  as [C/32][x_rows][32]     x_rows >= rows: distance of two panels in rows
- *   weights     W[N][K]     as [N/32][K][32]          (fp32; N outputs, K inputs)
- *                           as [N/32][K/2][32][2]     (bf16: pairs of neighbouring inputs)
- *                           as [N/32][K/4][32][4]     (int8: quads of neighbouring inputs)
- *   row pairs of X          as [C/32][rows/2][32][2]  (bf16, for weight gradients)
- * N, K and C are multiples of 32 unless said otherwise; rows is anything >= 0. A pointer to row r of
- * a block of panels is block + 32 r. Loads need no alignment; 64 bytes is fastest.
- * No operation allocates; none may be called with overlapping in- and outputs unless it says so. */
+ *   activations X[rows][C]  as [C/32][x_rows][32]     x_rows >= rows: distance of two panels in
+ * rows weights     W[N][K]     as [N/32][K][32]          (fp32; N outputs, K inputs) as
+ * [N/32][K/2][32][2]     (bf16: pairs of neighbouring inputs) as [N/32][K/4][32][4]     (int8:
+ * quads of neighbouring inputs) row pairs of X          as [C/32][rows/2][32][2]  (bf16, for weight
+ * gradients) N, K and C are multiples of 32 unless said otherwise; rows is anything >= 0. A pointer
+ * to row r of a block of panels is block + 32 r. Loads need no alignment; 64 bytes is fastest. No
+ * operation allocates; none may be called with overlapping in- and outputs unless it says so. */
 #ifndef DIZHU_KERNELS_OPS_H
 #define DIZHU_KERNELS_OPS_H
 #include <stdbool.h>
@@ -37,44 +36,45 @@ typedef struct {
 /* Sums of few rows of a matrix: a product with a 0/1 matrix given by the places of its ones. */
 typedef struct {
     int n_panels;
-    const float *x;              /* panels of x_rows rows */
+    const float *x; /* panels of x_rows rows */
     size_t x_rows;
-    const uint32_t *start;       /* [n_out + 1] into index */
-    const uint32_t *index;       /* rows of x */
-    const float *base;           /* panels of base_rows rows; NULL: zeros */
+    const uint32_t *start; /* [n_out + 1] into index */
+    const uint32_t *index; /* rows of x */
+    const float *base;     /* panels of base_rows rows; NULL: zeros */
     size_t base_rows;
-    const uint32_t *base_index;  /* [n_out], rows of base; NULL: row 0 for all */
+    const uint32_t *base_index; /* [n_out], rows of base; NULL: row 0 for all */
     bool relu;
-    float *out;                  /* panels of out_rows rows; NULL: not wanted */
-    uint16_t *out16;             /* the same in bf16 */
+    float *out;      /* panels of out_rows rows; NULL: not wanted */
+    uint16_t *out16; /* the same in bf16 */
     size_t out_rows;
 } SparseSum;
 
 /* One LSTM step of 128 units: 16 panels of gates (i, f, g, o: 4 each), 4 of each state. */
 typedef struct {
-    float *gates;         /* in: before activation. out: activated (forward), gradient (back) */
-    const float *c_prev;  /* NULL: zeros */
-    float *c;             /* forward: out, may be c_prev. back: in */
-    float *h;             /* forward: out, NULL: not wanted. back: unused */
-    uint16_t *h16;        /* forward: out in bf16, NULL: not wanted */
-    size_t rows_stride;   /* panel distance of all of the above, in rows */
-    const float *dh;      /* back only: dL/dh of this step */
-    float *dc;            /* back only: in dL/dc of this step from the next, out for the one before */
-    size_t d_rows;        /* of dh and dc */
+    float *gates;        /* in: before activation. out: activated (forward), gradient (back) */
+    const float *c_prev; /* NULL: zeros */
+    float *c;            /* forward: out, may be c_prev. back: in */
+    float *h;            /* forward: out, NULL: not wanted. back: unused */
+    uint16_t *h16;       /* forward: out in bf16, NULL: not wanted */
+    size_t rows_stride;  /* panel distance of all of the above, in rows */
+    const float *dh;     /* back only: dL/dh of this step */
+    float *dc;     /* back only: in dL/dc of this step from the next, out for the one before */
+    size_t d_rows; /* of dh and dc */
 } LstmStep;
 
 typedef struct {
-    float grad_scale;     /* the gradient is multiplied by it first (clipping) */
+    float grad_scale; /* the gradient is multiplied by it first (clipping) */
     float lr, beta1, beta2, eps;
     float correct1, correct2; /* 1 / (1 - beta1^t), 1 / (1 - beta2^t) */
-    float decay;          /* decoupled weight decay (AdamW): w -= lr decay w first; 0: none */
+    float decay;              /* decoupled weight decay (AdamW): w -= lr decay w first; 0: none */
 } AdamStep;
 
 typedef struct KernelTable KernelTable;
 
 /* NULL: that name is unknown, not built, or this processor cannot run it. */
 const KernelTable *kernels_find(const char *name);
-/* The table to use. An unusable DIZHU_KERNELS is an error line and exit code 2 of the caller: NULL. */
+/* The table to use. An unusable DIZHU_KERNELS is an error line and exit code 2 of the caller: NULL.
+ */
 const KernelTable *kernels_get(void);
 /* The i-th table built into this program, best last, or NULL past the end; may be unusable here. */
 const KernelTable *kernels_at(int i);
@@ -84,9 +84,10 @@ struct KernelTable {
     const char *name;
     bool (*usable)(void); /* can this processor run it? */
     int vector_bytes;
-    int u8_max;           /* gemm_i8 takes activations 0..u8_max (127 or 255) */
+    int u8_max; /* gemm_i8 takes activations 0..u8_max (127 or 255) */
 
-    /* ---- products. bf16 and int8 ones are NULL where the table has no faster way than fp32 ---- */
+    /* ---- products. bf16 and int8 ones are NULL where the table has no faster way than fp32 ----
+     */
     /* y = A W^T. Bound: 2 K u S. */
     void (*gemm)(int rows, int K, int N, const float *a, size_t a_rows, const float *w,
                  const GemmEnd *end);
@@ -104,7 +105,8 @@ struct KernelTable {
                        const uint32_t *x, size_t x_pairs, float *g, size_t ldg, bool add);
 
     /* ---- rows ---- */
-    /* out[r] = base[base_index[r]] + sum_e x[index[e]], e in start[r]..start[r+1]. Bound: 2 n u S. */
+    /* out[r] = base[base_index[r]] + sum_e x[index[e]], e in start[r]..start[r+1]. Bound: 2 n u S.
+     */
     void (*sparse_sum)(int n_out, const SparseSum *s);
     /* q[r] = bias + sum_c x[r][c] w[c]. Bound: 2 C u S. */
     void (*head)(int n_panels, int rows, const float *x, size_t x_rows, const float *w, float bias,
@@ -124,7 +126,8 @@ struct KernelTable {
     void (*lstm_back)(int rows, const LstmStep *s);
 
     /* ---- layouts ---- */
-    /* 32-bit words: dst[N/32][K][32] = src[n * ld + k] transposed, and back. K is anything. Exact. */
+    /* 32-bit words: dst[N/32][K][32] = src[n * ld + k] transposed, and back. K is anything. Exact.
+     */
     void (*pack)(int N, int K, const void *src, size_t ld, void *dst);
     void (*unpack)(int N, int K, const void *src, void *dst, size_t ld);
     /* out[i] = a[i] | b[i] << 16: pairs of rows. b NULL: zeros. Exact. */
@@ -138,7 +141,7 @@ struct KernelTable {
                      size_t out_rows, float *scale);
 
     /* ---- flat blocks of n floats, for the optimizer; element by element, in place ---- */
-    double (*norm2)(size_t n, const float *x);                    /* sum x^2; 2^-18 relative */
+    double (*norm2)(size_t n, const float *x);                     /* sum x^2; 2^-18 relative */
     void (*axpy)(size_t n, float alpha, const float *x, float *y); /* y += alpha x; 2 u S */
     void (*scale)(size_t n, float alpha, float *x);                /* x *= alpha; exact */
     /* g = grad_scale grad; v = alpha v + (1 - alpha) g^2; w -= lr g / (sqrt(v) + eps). As PyTorch,
