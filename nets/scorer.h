@@ -13,6 +13,9 @@
 typedef enum { PRECISION_FP32, PRECISION_BF16, PRECISION_INT8, N_PRECISIONS } Precision;
 const char *precision_name(Precision p);
 int precision_find(const char *name); /* -1: unknown */
+/* Have these kernels that precision? Without fast bf16 instructions they do not, because fp32 is
+ * then the faster one: callers that asked for bf16 fall back to fp32.                       */
+bool precision_usable(const KernelTable *k, Precision p);
 
 typedef struct PackedNet PackedNet;
 /* Room for one role's weights; packednet_set fills it (again and again, without allocating).

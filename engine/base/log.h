@@ -6,7 +6,7 @@
 #ifndef DIZHU_ENGINE_BASE_LOG_H
 #define DIZHU_ENGINE_BASE_LOG_H
 
-typedef enum { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG } LogLevel;
+typedef enum { LOG_NONE = -1 /* for log_level: silence */, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG } LogLevel;
 
 void log_level(LogLevel max);
 void log_name(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* of this process */

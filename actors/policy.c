@@ -1,0 +1,186 @@
+#include "actors/policy.h"
+#include "actors/policy_rule.h"
+#include "engine/base/log.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum { POLICY_RANDOM, POLICY_RULE, POLICY_NET } PolicyKind;
+
+struct Policy {
+    PolicyKind kind;
+    char *name;
+    const PackedNet *net[N_ROLES];
+    PackedNet *owned[N_ROLES]; /* those of net[] that are freed with the policy */
+    WeightsInfo info;
+};
+
+enum { BATCH_DECISIONS = 1024, BATCH_ACTIONS = 8 * MOVEGEN_MAX };
+
+struct PolicyScratch {
+    Scorer *scorer;
+    RuleMemo *memo;
+    int n, n_actions_total;
+    int decision[BATCH_DECISIONS]; /* which of the caller's decisions */
+    int n_actions[BATCH_DECISIONS];
+    Obs obs[BATCH_DECISIONS];
+    Hand actions[BATCH_ACTIONS];
+    float q[BATCH_ACTIONS];
+};
+
+/* What may follow a policy's name; the rest of the names in the design come with their files. */
+static const char *after_prefix(const char *name, const char *prefix) {
+    size_t n = strlen(prefix);
+    return strncmp(name, prefix, n) == 0 ? name + n : NULL;
+}
+
+static Status pack_nets(Policy *p, const Weights *w, Precision precision) {
+    const KernelTable *k = kernels_get();
+    if (!k) return ST_UNSUPPORTED;
+    for (Role r = 0; r < N_ROLES; r++) {
+        if (!w->params[r]) {
+            log_error("%s has no net for the %s", p->name, role_name(r));
+            return ST_MISMATCH;
+        }
+        TRY(packednet_new(r, precision, k, &p->owned[r]));
+        packednet_set(p->owned[r], w->params[r]);
+        p->net[r] = p->owned[r];
+    }
+    return ST_OK;
+}
+
+static Status load_net(Policy *p, const char *path, RulesetId rules, Precision precision,
+                       bool any_rules) {
+    Weights w;
+    TRY(weights_load(path, &w));
+    Status st = ST_OK;
+    if (w.info.ruleset != rules && !any_rules) {
+        log_error("%s was trained under %s, not %s", path,
+                  ruleset_get((RulesetId)w.info.ruleset)->name, ruleset_get(rules)->name);
+        st = ST_MISMATCH;
+    }
+    p->info = w.info;
+    if (st == ST_OK) st = pack_nets(p, &w, precision);
+    weights_free(&w);
+    return st;
+}
+
+Status policy_open(const char *name, RulesetId rules, Precision precision, bool any_rules,
+                   Policy **out) {
+    Policy *p = calloc(1, sizeof *p);
+    if (!p || !(p->name = strdup(name))) {
+        policy_free(p);
+        return ST_NOMEM;
+    }
+    Status st = ST_OK;
+    const char *path = after_prefix(name, "net:");
+    if (path) {
+        p->kind = POLICY_NET;
+        st = load_net(p, path, rules, precision, any_rules);
+    } else if (strcmp(name, "random") == 0) {
+        p->kind = POLICY_RANDOM;
+    } else if (strcmp(name, "rule") == 0) {
+        p->kind = POLICY_RULE;
+    } else {
+        log_error("no policy is named '%s': random, rule or net:FILE", name);
+        st = ST_INVALID;
+    }
+    if (st == ST_OK) *out = p;
+    else policy_free(p);
+    return st;
+}
+
+Status policy_from_nets(Policy **out) {
+    Policy *p = calloc(1, sizeof *p);
+    if (!p || !(p->name = strdup("nets"))) {
+        policy_free(p);
+        return ST_NOMEM;
+    }
+    p->kind = POLICY_NET;
+    *out = p;
+    return ST_OK;
+}
+
+void policy_set_nets(Policy *p, const PackedNet *const nets[N_ROLES]) {
+    for (int r = 0; r < N_ROLES; r++) p->net[r] = nets[r];
+}
+
+void policy_free(Policy *p) {
+    if (!p) return;
+    for (int r = 0; r < N_ROLES; r++) packednet_free(p->owned[r]);
+    free(p->name);
+    free(p);
+}
+
+const char *policy_name(const Policy *p) { return p->name; }
+const WeightsInfo *policy_info(const Policy *p) { return p->kind == POLICY_NET ? &p->info : NULL; }
+
+Status policyscratch_new(PolicyScratch **out) {
+    PolicyScratch *s = calloc(1, sizeof *s);
+    if (!s) return ST_NOMEM;
+    const KernelTable *k = kernels_get();
+    Status st = k ? scorer_new(k, &s->scorer) : ST_UNSUPPORTED;
+    if (st == ST_OK) st = rulememo_new(&s->memo);
+    if (st == ST_OK) *out = s;
+    else policyscratch_free(s);
+    return st;
+}
+
+void policyscratch_free(PolicyScratch *s) {
+    if (!s) return;
+    scorer_free(s->scorer);
+    rulememo_free(s->memo);
+    free(s);
+}
+
+/* Scores what has been gathered for a role and picks the best play of each decision. */
+static void score_batch(const PackedNet *net, PolicyScratch *s, Decision *d) {
+    scorer_run(s->scorer, net, s->n, s->obs, s->n_actions, s->actions, s->q);
+    const float *q = s->q;
+    for (int i = 0; i < s->n; i++) {
+        int best = 0;
+        for (int a = 1; a < s->n_actions[i]; a++)
+            if (q[a] > q[best]) best = a;
+        d[s->decision[i]].choice = best;
+        q += s->n_actions[i];
+    }
+    s->n = s->n_actions_total = 0;
+}
+
+static void choose_by_net(const Policy *p, PolicyScratch *s, int n, Decision *d) {
+    for (int role = 0; role < N_ROLES; role++) {
+        s->n = s->n_actions_total = 0;
+        for (int i = 0; i < n; i++) {
+            const Game *g = d[i].game;
+            if (game_role(g, g->turn) != role) continue;
+            if (s->n == BATCH_DECISIONS || s->n_actions_total + d[i].n_legal > BATCH_ACTIONS)
+                score_batch(p->net[role], s, d);
+            obs_from_game(g, &s->obs[s->n]);
+            memcpy(s->actions + s->n_actions_total, d[i].legal,
+                   (size_t)d[i].n_legal * sizeof(Hand));
+            s->n_actions_total += d[i].n_legal;
+            s->n_actions[s->n] = d[i].n_legal;
+            s->decision[s->n++] = i;
+        }
+        if (s->n > 0) score_batch(p->net[role], s, d);
+    }
+}
+
+void policy_choose(const Policy *p, PolicyScratch *s, int n, Decision *d) {
+    switch (p->kind) {
+    case POLICY_NET: choose_by_net(p, s, n, d); break;
+    case POLICY_RULE:
+        for (int i = 0; i < n; i++)
+            d[i].choice = rule_choose(s->memo, d[i].game, d[i].legal, d[i].n_legal);
+        break;
+    case POLICY_RANDOM:
+        for (int i = 0; i < n; i++) d[i].choice = (int)rng_below(d[i].rng, (uint32_t)d[i].n_legal);
+        break;
+    }
+}
+
+int policy_bid(const Policy *p, PolicyScratch *s, const Game *g, Rng *rng) {
+    if (p->kind != POLICY_RANDOM) return rule_bid(s->memo, g);
+    /* 0 or any bid above the highest so far, each as likely. */
+    uint32_t pick = rng_below(rng, 4u - g->bid);
+    return pick == 0 ? 0 : g->bid + (int)pick;
+}
