@@ -1,0 +1,119 @@
+// The table with what surrounds it: side panel, end sheet, banners. The felt itself is the module in table/.
+import { useEffect, useRef } from "preact/hooks";
+import { askLeave } from "../commands";
+import { here, nudge } from "../connection";
+import { t } from "../i18n";
+import { keysAtTable } from "../keys";
+import * as act from "../play";
+import { pace } from "../settings";
+import { cue } from "../sound";
+import { SEAT_KEPT_MS } from "../state";
+import { get, listen, setSettings, update, useApp } from "../store";
+import { liveModel } from "../table/live";
+import { TableView } from "../table/table";
+import { Icon } from "../ui";
+import { EndSheet } from "./end";
+import { Panel } from "./panel";
+
+function press(id: string): void {
+  if (id === "pass") act.pass();
+  else if (id === "hint") act.hint(1);
+  else if (id === "play") act.play();
+  else if (id === "unhost") act.host(false);
+  else if (id === "nopass") act.stopAutopass();
+  else if (id.startsWith("bid")) act.bid(Number(id.slice(3)));
+}
+
+let view: TableView | null = null;
+export const tableView = (): TableView | null => view;
+
+export function TableScreen() {
+  const ref = useRef<HTMLDivElement>(null);
+  const game = useApp((a) => a.net.game), dialog = useApp((a) => a.dialog);
+  useEffect(() => {
+    const table = (view = new TableView(ref.current!, {
+      press, clear: act.clear, hint: () => act.hint(1), seat: () => undefined,
+      second: (left) => left > 0 && left <= 5 && cue("tick"),
+      toggle: (card) => {
+        cue(get().choice.chosen.has(card) ? "clear" : "choose");
+        act.toggle(card);
+      },
+      drag: act.setChosen, settle: act.settle, rank: (r) => act.chooseRank(r, true), flick: act.play, focus: () => undefined,
+    }));
+    const draw = () => {
+      const a = get(), model = liveModel(a);
+      if (model) table.render(model, pace(a.settings));
+    };
+    draw();
+    const off = listen(draw), keys = keysAtTable(table);
+    const away = setInterval(() => get().net.game?.away.some((x) => x !== null) && draw(), 1000);
+    return () => {
+      off();
+      keys();
+      clearInterval(away);
+      table.destroy();
+      view = null;
+    };
+  }, []);
+  return (
+    <div class={`game ${dialog === "panel" ? "sheet-open" : ""}`}>
+      <main class="felt-host" id="main" ref={ref} aria-label={t("say.table")}>
+        <Banner />
+        {game === null && <Outlines />}
+        <Tips />
+        {game?.end && <EndSheet key={game.id} g={game} end={game.end} />}
+        <TableMenu />
+      </main>
+      <Panel />
+    </div>
+  );
+}
+
+/** Cards' places while the game is on its way. */
+function Outlines() {
+  return <div class="outlines" aria-hidden="true">{Array.from({ length: 10 }, (_, i) => <i key={i} />)}</div>;
+}
+
+function Banner() {
+  const link = useApp((a) => a.net.link), lostAt = useApp((a) => a.net.lostAt), seated = useApp((a) => a.net.game?.me != null);
+  const back = useRef(false);
+  useEffect(() => {
+    if (link === "lost") back.current = true;
+  }, [link]);
+  useTick(link === "lost");
+  if (link === "moved") return <div class="banner" role="status">{t("net.other")}<button class="btn sm pri" onClick={here}>{t("net.here")}</button></div>;
+  if (link === "connecting") return <div class="banner" role="status"><i class="spin" />{t("net.conn")}<button class="btn sm late" onClick={nudge}>{t("net.retry")}</button></div>;
+  if (link !== "lost") return null;
+  const left = Math.max(0, Math.ceil(((lostAt ?? Date.now()) + SEAT_KEPT_MS - Date.now()) / 1000));
+  return <div class="banner" role="status"><i class="spin" /><span>{seated ? t("net.re", { n: left }) : t("net.conn")}</span></div>;
+}
+
+function useTick(on: boolean): void {
+  useEffect(() => {
+    if (!on) return;
+    const id = setInterval(() => update({}), 1000);
+    return () => clearInterval(id);
+  }, [on]);
+  useApp((a) => (on ? Math.floor(Date.now() / 1000) + Number(a.wrong) : 0));
+}
+
+/** First game: three tips, one at a time, never over the hand. */
+function Tips() {
+  const n = useApp((a) => a.settings.tips), playing = useApp((a) => a.net.game?.phase === "play" && a.net.game.me !== null);
+  if (n >= 3 || !playing) return null;
+  return <div class="tip" role="note"><span>{t((["tip.1", "tip.2", "tip.3"] as const)[n]!)}</span><button class="btn sm" onClick={() => setSettings({ tips: n + 1 })}>{t("tip.ok")}</button></div>;
+}
+
+/** Small things in a corner of the felt: hosting, phrases, leaving. */
+function TableMenu() {
+  const g = useApp((a) => a.net.game), seats = useApp((a) => a.net.room?.seats);
+  const people = seats?.filter((s) => s.kind === "human").length ?? 0;
+  if (!g || g.end) return null;
+  return (
+    <div class="tmenu">
+      {g.me !== null && !act.hosted(g) && <button class="ib" onClick={() => act.host(true)} aria-label={t("act.host")} title={`${t("act.host")} (G)`} aria-keyshortcuts="G"><Icon name="hand" /></button>}
+      {people > 1 && g.me !== null && <button class="ib" onClick={() => update({ dialog: "invite" })} aria-label={t("phr.title")} title={t("phr.title")}><Icon name="talk" /></button>}
+      <button class="ib" onClick={askLeave} aria-label={t("room.leave")} title={t("room.leave")}><Icon name="exit" /></button>
+    </div>
+  );
+}

@@ -1,0 +1,28 @@
+import { defineConfig } from "vitest/config";
+import { constants, brotliCompressSync, gzipSync } from "node:zlib";
+import type { Plugin } from "vite";
+
+/** Writes .gz and .br beside each text file and the engine, for the server to send as they are. */
+function compress(): Plugin {
+  return {
+    name: "compress",
+    apply: "build",
+    generateBundle(_, bundle) {
+      for (const [name, file] of Object.entries(bundle)) {
+        const source = file.type === "chunk" ? file.code : file.source;
+        if (!/\.(js|css|html|svg|wasm)$/.test(name)) continue;
+        const bytes = typeof source === "string" ? Buffer.from(source) : source;
+        this.emitFile({ type: "asset", fileName: `${name}.gz`, source: gzipSync(bytes, { level: 9 }) });
+        this.emitFile({ type: "asset", fileName: `${name}.br`, source: brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }) });
+      }
+    },
+  };
+}
+
+export default defineConfig({
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  plugins: [compress()],
+  build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false }, reportCompressedSize: false },
+  server: { proxy: { "/ws": { target: "ws://127.0.0.1:8765", ws: true }, "/api": "http://127.0.0.1:8765" } },
+  test: { include: ["test/**/*.test.ts"] },
+});
