@@ -161,7 +161,7 @@ Status bench_signature(unsigned long long *out) {
         Status st = selfplay_new(&c, policies, &play);
         if (st == ST_OK) {
             selfplay_allow(play, SIGNATURE_GAMES);
-            while (selfplay_tick(play) > 0) {}
+            while (selfplay_tick(play)) {}
             selfplay_free(play);
         }
         policy_free(p);

@@ -13,6 +13,7 @@ static const double silence_s = 3, hello_every_s = 1;
 
 struct Client {
     ClientConfig config;
+    char host[128];
     LinkContext *context;
     Link *control, *records, *weights;
     Welcome welcome;
@@ -25,6 +26,7 @@ Status client_new(const ClientConfig *config, Client **out) {
     Client *c = calloc(1, sizeof *c);
     if (!c) return ST_NOMEM;
     c->config = *config;
+    gethostname(c->host, sizeof c->host - 1);
     Status st = link_context_new(&c->context);
     LinkOptions o = {.kind = LINK_DEALER, .linger_ms = 100, .server_key = config->server_key};
     if (st == ST_OK) st = link_open(c->context, &o, config->endpoint, &c->control);
@@ -58,25 +60,21 @@ static void say(Client *c, FrameKind kind, json_t *body) {
 }
 
 static void say_hello(Client *c, const char *want) {
-    char host[128] = "";
-    gethostname(host, sizeof host - 1);
     json_t *rules = c->config.rules < 0
                         ? json_null()
                         : json_string(ruleset_get((RulesetId)c->config.rules)->name);
     say(c, FRAME_HELLO,
-        json_pack("{s:s,s:s,s:i,s:o,s:s}", "program", "dizhu actor", "host", host, "pid",
+        json_pack("{s:s,s:s,s:i,s:o,s:s}", "program", "dizhu actor", "host", c->host, "pid",
                   (int)getpid(), "ruleset", rules, "want", want));
 }
 
 void client_want_weights(Client *c) { say_hello(c, "weights"); }
 
 void client_heartbeat(Client *c, const CrewStats *s, double age) {
-    char host[128] = "";
-    gethostname(host, sizeof host - 1);
     say(c, FRAME_HEARTBEAT,
-        json_pack("{s:s,s:i,s:I,s:I,s:I,s:f,s:f,s:f}", "host", host, "pid", (int)getpid(), "games",
-                  (json_int_t)s->pool.games, "decisions", (json_int_t)s->pool.decisions, "scored",
-                  (json_int_t)s->pool.scored, "busy_s", s->busy_s, "wait_s", s->wait_s,
+        json_pack("{s:s,s:i,s:I,s:I,s:I,s:f,s:f,s:f}", "host", c->host, "pid", (int)getpid(),
+                  "games", (json_int_t)s->pool.games, "decisions", (json_int_t)s->pool.decisions,
+                  "scored", (json_int_t)s->pool.scored, "busy_s", s->busy_s, "wait_s", s->wait_s,
                   "weights_age_s", age));
 }
 

@@ -4,37 +4,26 @@
 #include "actors/bench_actors.h"
 #include "actors/commands.h"
 #include "engine/base/options.h"
+#include "engine/bench_engine.h"
+#include "nets/bench_nets.h"
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef DIZHU_BENCH_ENGINE
-#include "engine/bench_engine.h"
-#endif
-#ifdef DIZHU_BENCH_NETS
-#include "nets/bench_nets.h"
-#endif
 
 typedef struct {
     const char *name;
     Status (*run)(Bench *b, const char *weights); /* NULL: in dizhu-learn */
 } Room;
 
-#ifdef DIZHU_BENCH_ENGINE
 static Status engine_room(Bench *b, const char *weights) {
     (void)weights;
     return bench_engine(b);
 }
-#endif
 
 static const Room rooms[] = {
-#ifdef DIZHU_BENCH_ENGINE
-    {"engine", engine_room},
-#endif
-#ifdef DIZHU_BENCH_NETS
-    {"nets", bench_nets},
-#endif
-    {"actors", bench_actors}, {"learner", NULL}, {"pipeline", NULL},
+    {"engine", engine_room}, {"nets", bench_nets}, {"actors", bench_actors},
+    {"learner", NULL},       {"pipeline", NULL},
 };
 enum { N_ROOMS = sizeof rooms / sizeof *rooms };
 

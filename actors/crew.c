@@ -54,9 +54,7 @@ static Parcel *parcel_get(Worker *w) {
     while (c->n_idle == 0 && !c->stop) pthread_cond_wait(&c->changed, &c->lock);
     Parcel *p = c->n_idle > 0 ? c->idle[--c->n_idle] : NULL;
     pthread_mutex_unlock(&c->lock);
-    double waited = clock_s() - begin;
-    w->wait_s += waited;
-    w->busy_s -= waited; /* the tick around this call counts as busy */
+    w->wait_s += clock_s() - begin;
     return p;
 }
 
@@ -126,27 +124,26 @@ static void add_stats(Worker *w) {
     w->busy_s = w->wait_s = 0;
 }
 
-/* One tick with the nets of the moment. Returns the games that run; -1: no nets yet. */
-static int tick(Worker *w) {
+/* One tick with the nets of the moment; waits a little if there are none. False: all played. */
+static bool tick(Worker *w) {
     NetHold hold;
-    if (!nethub_hold(w->crew->config.hub, &hold)) return -1;
-    double begin = clock_s();
+    if (!nethub_hold(w->crew->config.hub, &hold)) {
+        w->wait_s += 0.01;
+        clock_sleep_ms(10);
+        return true;
+    }
+    double begin = clock_thread_s();
     policy_set_nets(w->policy, hold.net);
     selfplay_set_versions(w->play, hold.version);
-    int running = selfplay_tick(w->play);
-    w->busy_s += clock_s() - begin;
+    bool more = selfplay_tick(w->play);
+    w->busy_s += clock_thread_s() - begin;
     nethub_release(w->crew->config.hub, &hold);
-    return running;
-}
-
-static void pause_for_nets(Worker *w) {
-    w->wait_s += 0.01;
-    clock_sleep_ms(10);
+    return more;
 }
 
 static void run_free(Worker *w) {
     while (!stopping(w->crew)) {
-        if (tick(w) < 0) pause_for_nets(w);
+        tick(w);
         if (w->parcel && clock_s() - w->parcel->born > parcel_age_s) parcel_submit(w);
         add_stats(w);
     }
@@ -169,13 +166,10 @@ static bool round_begin(Worker *w) {
 static void run_lockstep(Worker *w) {
     while (round_begin(w)) {
         selfplay_allow(w->play, (uint64_t)w->crew->config.lockstep);
-        int running = 1;
-        while (running != 0 && !stopping(w->crew)) {
-            running = tick(w);
-            if (running < 0) pause_for_nets(w);
-        }
+        bool more = true;
+        while (more && !stopping(w->crew)) more = tick(w);
         add_stats(w);
-        if (running == 0) parcel_submit(w);
+        if (!more) parcel_submit(w);
     }
 }
 

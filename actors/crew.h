@@ -30,7 +30,7 @@ typedef struct {
 
 typedef struct {
     PoolStats pool;        /* all threads together */
-    double busy_s, wait_s; /* thread seconds spent playing, and waiting for weights or room */
+    double busy_s, wait_s; /* processor seconds spent playing; seconds waiting for nets or room */
 } CrewStats;
 
 typedef struct Crew Crew;

@@ -80,7 +80,7 @@ void selfplay_allow(Selfplay *s, uint64_t n) {
     pool_refill(s->pool);
 }
 
-int selfplay_tick(Selfplay *s) { return pool_tick(s->pool); }
+bool selfplay_tick(Selfplay *s) { return pool_tick(s->pool); }
 const PoolStats *selfplay_stats(const Selfplay *s) { return pool_stats(s->pool); }
 
 uint64_t selfplay_bytes(const Selfplay *s, uint64_t *n_moves) {

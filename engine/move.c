@@ -167,7 +167,7 @@ Move move_classify_last(const Ruleset *rules, Hand cards) {
 }
 
 bool move_beats(const Move *m, const Move *last) {
-    if (m->type == MOVE_ROCKET) return true;
+    if (m->type == MOVE_ROCKET) return last->type != MOVE_ROCKET;
     if (m->type == last->type)
         return m->rank > last->rank && m->length == last->length && m->type != MOVE_UNTYPED;
     if (m->type == MOVE_BOMB) return last->type != MOVE_ROCKET;

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 enum { FILES = 8, LARGEST_FILE = 256 << 20, LOOK_EVERY = 1 << 20 };
 
 struct Archive {
+    pthread_mutex_t lock; // of all that follows
     char run[RUN_PATH_BYTES];
     uint64_t max_bytes;
     unsigned first, last; // numbers of the files there are
@@ -77,6 +79,7 @@ Status archive_open(const char *run, uint64_t max_bytes, Archive **out) {
         free(a);
         return st;
     }
+    pthread_mutex_init(&a->lock, NULL);
     *out = a;
     return ST_OK;
 }
@@ -113,21 +116,24 @@ static void look(Archive *a) {
 }
 
 void archive_add(Archive *a, const uint8_t *record, size_t n) {
-    if (a == NULL || a->writer == NULL) return;
-    if (recordwriter_add(a->writer, record, n) != ST_OK) {
-        give_up(a);
-        return;
-    }
+    if (a == NULL) return;
+    pthread_mutex_lock(&a->lock);
+    if (a->writer && recordwriter_add(a->writer, record, n) != ST_OK) give_up(a);
     a->added += n;
-    if (a->added >= LOOK_EVERY) look(a);
+    if (a->writer && a->added >= LOOK_EVERY) look(a);
+    pthread_mutex_unlock(&a->lock);
 }
 
 void archive_flush(Archive *a) {
-    if (a != NULL && a->writer != NULL && recordwriter_flush(a->writer) != ST_OK) give_up(a);
+    if (a == NULL) return;
+    pthread_mutex_lock(&a->lock);
+    if (a->writer && recordwriter_flush(a->writer) != ST_OK) give_up(a);
+    pthread_mutex_unlock(&a->lock);
 }
 
 void archive_close(Archive *a) {
     if (a == NULL) return;
     recordwriter_close(a->writer);
+    pthread_mutex_destroy(&a->lock);
     free(a);
 }

@@ -1,7 +1,8 @@
 /* archive.h - the games of a run kept on disk: RUN/records/NNNNNN.dzr, bounded in size.
  *
  * A file is closed at 1/8 of the bound (at most 256 MB) and a new one begun; when all together are
- * over it, the oldest go. A disk that is full ends the keeping, not the training: one warning. */
+ * over it, the oldest go. A disk that is full ends the keeping, not the training: one warning.
+ * Adding and flushing may come from different threads.                                      */
 #ifndef DIZHU_LEARNER_ARCHIVE_H
 #define DIZHU_LEARNER_ARCHIVE_H
 #include "engine/base/status.h"

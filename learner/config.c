@@ -34,6 +34,7 @@ void settings_defaults(Settings *s, Preset p) {
         .eval_decks = 500,
         .eval_against = "random,rule",
         .weights_seconds = 5,
+        .report_fd = -1,
     };
     if (p == PRESET_FAST) return;
     s->train_on = TRAIN_ON_ALL;
@@ -87,6 +88,10 @@ const Option *settings_options(Settings *s) {
         {"listen", OPT_STR, &s->listen, "let actors of other hosts join: tcp://*:PORT", 0, 0, "ENDPOINT", false},
         {"weights-seconds", OPT_REAL, &s->weights_seconds, "between weights sent to other hosts", 0.1, 3600, NULL, false},
         {"lockstep", OPT_INT, &s->lockstep, "games per exchange, for repeatable runs; 0: off", 0, 100000, NULL, false},
+        {"control", OPT_STR, &s->control, "(learner) listen here for actors", 0, 0, "ENDPOINT", true},
+        {"records", OPT_STR, &s->records, "(learner) and here for their games", 0, 0, "ENDPOINT", true},
+        {"weights", OPT_STR, &s->weights, "(learner) and publish here", 0, 0, "ENDPOINT", true},
+        {"report-fd", OPT_INT, &s->report_fd, "(learner) report to this descriptor", -1, 1024, NULL, true},
         {NULL, OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
     };
     _Static_assert(sizeof options <= sizeof table, "the table has room");
@@ -153,7 +158,7 @@ static Status refuse_new_identity(Settings *saved, Settings *wanted) {
     return st;
 }
 
-Status settings_parse(Settings *s, int argc, char **argv, bool *done) {
+Status settings_parse(Settings *s, const char *usage, int argc, char **argv, bool *done) {
     const char *run = peek(argc, argv, "run"), *config = peek(argc, argv, "config");
     const char *preset = peek(argc, argv, "preset");
     if (config == NULL || strcmp(config, "") == 0) config = NULL;
@@ -162,10 +167,12 @@ Status settings_parse(Settings *s, int argc, char **argv, bool *done) {
     if (exists) TRY(settings_load(s, run));
     Settings saved = *s;
     if (config) TRY(options_load(settings_options(s), config));
-    Command c = {.usage = "dizhu train --run DIR [options]",
-                 .about = "Self-play training on this machine: starts a learner and actors, shows "
-                          "their progress,\nrestarts what dies, and keeps everything in the run "
-                          "folder. Ctrl-C saves and ends;\nthe same command goes on.",
+    Command c = {.usage = usage,
+                 .about =
+                     "Self-play training. `train` starts a learner and actors on this machine, "
+                     "shows their\nprogress, restarts what dies, and keeps everything in the "
+                     "run folder; `learner` is the\nlearner alone, for actors from elsewhere. "
+                     "Ctrl-C saves and ends; the same command goes on.",
                  .options = settings_options(s)};
     int n_args;
     TRY(options_parse(&c, argc, argv, &n_args, done));

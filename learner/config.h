@@ -58,15 +58,18 @@ typedef struct {
     const char *listen;     /* NULL: loopback, any free ports */
     double weights_seconds; /* between full weights for actors on other hosts */
     int lockstep;           /* games per frame; 0: free running */
+    /* how `train` starts its learner: where to listen, where to report; never saved */
+    const char *control, *records, *weights;
+    int report_fd;
 } Settings;
 
 /* Fills the defaults of a preset. */
 void settings_defaults(Settings *s, Preset p);
 /* The table over s: borrowed until the next call (one table a process). */
 const Option *settings_options(Settings *s);
-/* Parses the command line of `train` as told above. ST_INVALID: one line on stderr. *done: help was
- * printed.                                                                                  */
-Status settings_parse(Settings *s, int argc, char **argv, bool *done);
+/* Parses the command line of `train` or `learner` as told above. ST_INVALID: one line on stderr.
+ * *done: help was printed. */
+Status settings_parse(Settings *s, const char *usage, int argc, char **argv, bool *done);
 /* Values that cannot go together: one line on stderr, ST_INVALID. */
 Status settings_check(const Settings *s);
 /* DIR/config.txt; saving replaces it whole. */

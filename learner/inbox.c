@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 
 enum { POLL_MS = 100 };
@@ -99,12 +99,6 @@ static const char *why_foreign(const Inbox *in, const Frame *f) {
     return NULL;
 }
 
-static double thread_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void *inbox_main(void *arg) {
     Inbox *in = arg;
     while (!atomic_load(&in->stop) && !inbox_full(in)) {
@@ -119,7 +113,7 @@ static void *inbox_main(void *arg) {
         }
         if (!take_frame(in, &f, body)) break;
         pthread_mutex_lock(&in->lock);
-        in->state.cpu_s = thread_s();
+        in->state.cpu_s = clock_thread_s();
         pthread_mutex_unlock(&in->lock);
         if (!in->c.lockstep) continue;
         if (!buffers_settle(in->c.buffers)) break;

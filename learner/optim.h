@@ -28,7 +28,8 @@ typedef struct {
     double eps;          /* added to the root: RMSprop 1e-5, Adam 1e-8 */
     double decay;        /* Adam: decoupled weight decay, 0 */
     double clip;         /* largest gradient norm, 40; 0: no clipping */
-    double ema;          /* w_ema += (1 - ema) (w - w_ema) after each step; 0: no average kept */
+    double ema;          /* w_ema += (1 - d) (w - w_ema) after each step, with d = ema, or less at
+                            first: (1 + t) / (10 + t) after t steps; 0: no average kept */
     Schedule schedule;
     uint64_t warmup;               /* steps over which lr rises from nothing; 0: none */
     uint64_t decay_from, decay_to; /* SCHEDULE_COSINE: lr falls to lr_end between these steps */

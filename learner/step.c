@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 
 enum { MAX_PARTS = 64 };
@@ -39,16 +39,10 @@ struct NetLearner {
     bool end;
 };
 
-static double thread_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void part_run(Part *p) {
-    double start = thread_s();
+    double start = clock_thread_s();
     p->loss = trainer_step(p->trainer, p->n, p->at, p->net->config.batch, p->grad, NULL, NULL);
-    p->busy_s = thread_s() - start;
+    p->busy_s = clock_thread_s() - start;
 }
 
 static void *helper_main(void *arg) {
@@ -156,7 +150,7 @@ static void gather(NetLearner *n) {
 void netlearner_step(NetLearner *n, const Sample *batch) {
     hand_out(n, batch);
     part_run(&n->part[0]);
-    double start = thread_s(), loss = 0, norm = 0, busy = 0;
+    double start = clock_thread_s(), loss = 0, norm = 0, busy = 0;
     gather(n);
     for (int i = 0; i < n->config.parts; i++) {
         loss += n->part[i].loss;
@@ -175,7 +169,7 @@ void netlearner_step(NetLearner *n, const Sample *batch) {
         log_warn("%s: a gradient that is not finite was thrown away", role_name(n->config.role));
     else trainer_set(n->part[0].trainer, n->params);
     pthread_mutex_lock(&n->lock);
-    n->state.busy_s += busy + thread_s() - start;
+    n->state.busy_s += busy + clock_thread_s() - start;
     pthread_mutex_unlock(&n->lock);
 }
 
@@ -205,11 +199,13 @@ uint64_t netlearner_copy_ema(NetLearner *n, float *ema) {
 
 size_t netlearner_optim_bytes(const NetLearner *n) { return optim_state_bytes(n->optim); }
 
-void netlearner_save(NetLearner *n, float *params, uint8_t *optim) {
+uint64_t netlearner_save(NetLearner *n, float *params, uint8_t *optim) {
     pthread_mutex_lock(&n->lock);
     memcpy(params, n->params, n->n_params * sizeof *params);
     optim_state_save(n->optim, optim);
+    uint64_t steps = optim_steps(n->optim);
     pthread_mutex_unlock(&n->lock);
+    return steps;
 }
 
 Status netlearner_load(NetLearner *n, const float *params, const uint8_t *optim, size_t n_optim) {

@@ -55,7 +55,8 @@ static void expect_step(Problem *p, const OptimConfig *c, double lr, double grad
             double m = p->m[i] / (1 - pow(c->beta1, t)), v = p->v[i] / (1 - pow(c->beta2, t));
             p->w[i] -= lr * m / (sqrt(v) + c->eps);
         }
-        if (c->ema > 0) p->average[i] += (1 - c->ema) * (p->w[i] - p->average[i]);
+        double early = (1.0 + t) / (10.0 + t), d = early < c->ema ? early : c->ema;
+        if (c->ema > 0) p->average[i] += (1 - d) * (p->w[i] - p->average[i]);
     }
 }
 

@@ -63,7 +63,7 @@ static void test_flipped_bytes(void **state) {
         size_t n_header = 8 + (size_t)get_u64(p);
         for (size_t i = 0; i < n_header; i++)
             for (int k = 0; k < 2; k++, tried++) { // all bits of the byte, then one
-                uint8_t flip = k ? (uint8_t)(1u << rng_below(&rng, 8)) : 0xff;
+                uint8_t flip = (uint8_t)(k ? 1u << rng_below(&rng, 8) : 0xff);
                 p[i] ^= flip;
                 try_damaged(p, n, &whole, &refused);
                 p[i] ^= flip;
