@@ -112,7 +112,7 @@ function moveChip(a: App, v: Extract<Verdict, { t: "legal" }>): Chip {
   if (v.move.kind !== "rocket") parts.push({ text: moveText(v.move), as: "num" });
   const win = helped(a) ? a.net.advice?.moves?.find((m) => handOf(m.cards) === v.move.cards)?.win : null;
   if (win != null) parts.push({ text: percent(win), as: "gold" });
-  else if (a.choice.hint >= 0) parts.push({ text: t("chip.hint", hintPlace(a)), as: "tip" });
+  else if (a.choice.hint >= 0) parts.push({ text: t("chip.hint", hintPlace(a)), as: "faint" });
   return { parts, bad: false, shrink: null, press: "" };
 }
 
@@ -124,7 +124,7 @@ function hintPlace(a: App): { i: number; n: number } {
 function emptyChip(a: App, g: Game): Chip {
   if (options(a).legal.length === 0 && g.beat)
     return { parts: [{ text: t("turn.nobeat"), as: "b" }], bad: false, shrink: a.autopass, press: a.autopass ? "nopass" : "" };
-  if (a.choice.hint >= 0) return { parts: [{ text: t("act.pass"), as: "b" }, { text: t("chip.hint", hintPlace(a)), as: "tip" }], bad: false, shrink: null, press: "" };
+  if (a.choice.hint >= 0) return { parts: [{ text: t("act.pass"), as: "b" }, { text: t("chip.hint", hintPlace(a)), as: "faint" }], bad: false, shrink: null, press: "" };
   if (g.beat) return { parts: [{ text: t("turn.you"), as: "b" }, { text: t("chip.answer", { move: cardsText(a.engine, g.rules, g.beat.cards) }), as: "" }], bad: false, shrink: null, press: "" };
   return plain(t("chip.choose"));
 }
@@ -140,7 +140,7 @@ function bidChip(a: App): Chip {
   if (!bids?.length) return plain(t("bid.you"));
   const best = bids[0]!;
   const parts: Chip["parts"] = [{ text: t("ai.bid", { x: "" }).trim(), as: "" }, { text: best.points ? t("bid.say", { n: best.points }) : t("bid.none"), as: "b" }];
-  if (a.net.advice?.win != null) parts.push({ text: t("ai.aslandlord"), as: "tip" }, { text: percent(a.net.advice.win), as: "gold" });
+  if (a.net.advice?.win != null) parts.push({ text: t("ai.aslandlord"), as: "faint" }, { text: percent(a.net.advice.win), as: "gold" });
   return { parts, bad: false, shrink: null, press: "" };
 }
 

@@ -44,7 +44,7 @@ export interface Button {
   gold: boolean;
 }
 
-export interface Chip { parts: { text: string; as: "" | "b" | "gold" | "num" | "tip"; title?: string }[]; bad: boolean; shrink: number | null; press: string }
+export interface Chip { parts: { text: string; as: "" | "b" | "gold" | "num" | "faint"; title?: string }[]; bad: boolean; shrink: number | null; press: string }
 export interface Effect { key: string; name: "bomb" | "rocket" | "plane" | "straight" | "spring" | "none"; at: Place; word: string }
 
 export interface TableModel {
