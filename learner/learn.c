@@ -320,6 +320,8 @@ static void say_ready(Learn *l) {
 
 /* The last batches are learned from, everything is stored, the actors are told. */
 static Status finish(Learn *l) {
+    Report ending = {.kind = REPORT_ENDING};
+    report_send(l->c->report_fd, &ending);
     if (inbox_full(l->inbox)) buffers_settle(l->buffers);
     buffers_close(l->buffers);
     crew_join(l->crew);

@@ -7,7 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum { REPORT_READY, REPORT_PROGRESS, REPORT_ALIVE, REPORT_SAVED } ReportKind;
+typedef enum {
+    REPORT_READY,
+    REPORT_PROGRESS,
+    REPORT_ALIVE,
+    REPORT_SAVED,
+    REPORT_ENDING
+} ReportKind;
 
 /* The learner's figures at one moment: totals, and rates since the last report. */
 typedef struct {

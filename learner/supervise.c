@@ -32,8 +32,9 @@ typedef struct {
     bool ready; // the learner listens, on:
     char endpoint[3][LINK_ENDPOINT_BYTES];
     double start, ready_at;
-    bool ending;      // the learner was told to stop, or has ended
-    bool interrupted; // ... because the user says so
+    bool ending;         // the learner was told to stop, or has ended
+    bool learner_ending; // its limits are reached: it needs no more actors
+    bool interrupted;    // ... because the user says so
     double ending_since;
     int exit_code;
     Metrics *metrics;
@@ -109,7 +110,7 @@ static void start_learner(Supervisor *v) {
         s.args[n++] = "--minutes";
         s.args[n++] = minutes;
     }
-    v->ready = false;
+    v->ready = v->learner_ending = false;
     if (child_start(&v->learner, &s) != ST_OK) end_run(v, 1);
 }
 
@@ -140,7 +141,7 @@ static void start_what_is_due(Supervisor *v) {
     double now = clock_s();
     if (v->ending) return;
     if (v->learner.pid == 0 && now >= v->learner.start_at) start_learner(v);
-    for (int i = 0; v->ready && i < v->n_actors; i++)
+    for (int i = 0; v->ready && !v->learner_ending && i < v->n_actors; i++)
         if (v->actor[i].pid == 0 && now >= v->actor[i].start_at) start_actor(v, &v->actor[i]);
 }
 
@@ -169,6 +170,7 @@ static void read_reports(Supervisor *v) {
         switch (r.kind) {
         case REPORT_READY: learner_ready(v, &r); break;
         case REPORT_ALIVE: actors_alive(v, &r); break;
+        case REPORT_ENDING: v->learner_ending = true; break;
         case REPORT_SAVED:
             v->saved = true;
             v->saved_frames = r.u.frames;
@@ -212,7 +214,7 @@ static void learner_died(Supervisor *v, int status) {
 static void actor_died(Supervisor *v, Child *a, int status) {
     char how[64];
     child_death(status, how, sizeof how);
-    if (v->ending || (!v->ready && WIFEXITED(status) && WEXITSTATUS(status) == 0)) return;
+    if (v->ending || v->learner_ending) return;
     bool hopeless = child_back_off(a);
     if (!hopeless) {
         event(v, LOG_WARN, "an actor (process %d) ended: %s; starting another", a->last_pid, how);

@@ -112,7 +112,7 @@ static void test_truncated(void **state) {
 static char log_path[] = "/tmp/dizhu-log-XXXXXX";
 
 static void last_log_line(char out[2048]) {
-    char text[4096] = "";
+    char text[2048];
     FILE *f = fopen(log_path, "r");
     assert_non_null(f);
     out[0] = 0;
