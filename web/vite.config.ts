@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { resolve } from "node:path";
 import { constants, brotliCompressSync, gzipSync } from "node:zlib";
 import type { Plugin } from "vite";
 
@@ -19,7 +20,11 @@ function compress(): Plugin {
   };
 }
 
+// The engine comes from the C build; ENGINE_WASM says where it is.
+const engine = resolve(process.env.ENGINE_WASM ?? "../build/release/engine.wasm");
+
 export default defineConfig({
+  resolve: { alias: [{ find: /^engine\.wasm/, replacement: engine }] },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   plugins: [compress()],
   build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false }, reportCompressedSize: false },

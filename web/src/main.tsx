@@ -9,7 +9,7 @@ import "./styles/pages.css";
 import { readCode } from "./commands";
 import { connect } from "./connection";
 import { load } from "./engine";
-import wasm from "./engine.wasm?url";
+import wasm from "engine.wasm?url";
 import { putSprite } from "./icons";
 import { watchTurns } from "./play";
 import { Shell } from "./screens/shell";

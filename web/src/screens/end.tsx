@@ -79,8 +79,9 @@ function Worst({ g, review }: { g: Game; review: Review | null }) {
   const item = review.worst && review.items.find((i) => i.ply === review.worst!.ply);
   if (!item || item.loss === null || item.loss < 0.02) return <div class="note">{t("end.perfect")}</div>;
   const ply = item.ply - g.bids.length, made = g.history[ply];
-  const x = made ? cardsText(engine, g.rules, made.cards) : t("bid.n", { n: g.bids[item.ply]?.points ?? 0 });
-  const y = made ? cardsText(engine, g.rules, item.best) : t("bid.n", { n: item.best[0] ?? 0 });
+  const out = (cards: number[]) => (cards.length ? t("end.out", { x: cardsText(engine, g.rules, cards) }) : t("act.pass"));
+  const said = (n: number) => (n ? t("bid.say", { n }) : t("bid.none"));
+  const x = made ? out(made.cards) : said(g.bids[item.ply]?.points ?? 0), y = made ? out(item.best) : said(item.best[0] ?? 0);
   return <button class="note press" onClick={() => go(`/g/${g.id}#${item.ply}`)}><b class="neg num">−{percent(item.loss)}</b><span>{t("end.worst", { n: ply + 1, x, y })}</span></button>;
 }
 

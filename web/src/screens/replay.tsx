@@ -52,8 +52,8 @@ function Player({ g }: { g: api.GameRecord }) {
       <main class="felt-host" id="main" ref={felt} aria-label={t("rev.title")} />
       <aside class="side" aria-label={t("rev.title")}>
         <div class="blk">
-          <div class="sec-h"><span>{t("rev.curve")} · {t("rev.view", { name: g.names[eye] })}</span><span class="num thin">{p && <b>{percent(p.p, 0)}</b>} {at} / {last}</span></div>
-          <Curve points={curveOf(items, eye, g.landlord, last, g.end.winner)} last={last} at={at} height={110} onSeek={seek} />
+          <div class="sec-h"><span>{t("rev.curve")} · {t("rev.view", { name: eye === g.me ? t("role.you") : g.names[eye] })}</span><span class="num thin">{p && <b>{percent(p.p, 0)}</b>} {at} / {last}</span></div>
+          <Curve points={curveOf(items, eye, g.landlord, last, g.end.winner)} last={last} at={at} height={matchMedia("(max-width: 599px), (max-height: 480px)").matches ? 76 : 110} onSeek={seek} />
           <div class="ctl">
             <button class="ib" aria-label={t("rev.first")} onClick={() => seek(0)}><Icon name="first" /></button>
             <button class="ib" aria-label={t("rev.prev")} onClick={() => seek(at - 1)}><Icon name="prev" /></button>

@@ -31,7 +31,7 @@ export class CardLayer {
 
   render(m: TableModel, g: Geometry, pace: number, jump: boolean): void {
     const targets = new Map<string, Target>();
-    this.stage = stageOf(g.shape, g.felt, m.open.left.length + m.open.right.length > 0 || m.replay, g.vh);
+    this.stage = stageOf(g.shape, g.felt, m.open.left.length + m.open.right.length > 0 || m.replay, m.over, g.vh);
     this.handTargets(m, g, targets);
     for (const place of ["left", "right", "me"] as const) this.placeTargets(m, place, targets);
     for (const [key, node] of this.nodes) if (!targets.has(key)) this.remove(key, node, m, jump ? 0 : pace);
@@ -64,7 +64,7 @@ export class CardLayer {
     const hand = fanLayout(opened.length, openCw, box, align, 0.4, 13);
     const playH = lie.cards.length ? fan.h : 28, capH = lie.caption ? 26 : 0;
     const total = (opened.length ? hand.h + 14 : 0) + playH + capH;
-    const y = v === "top" ? box.y + 10 : v === "bottom" ? box.y + box.h - total - 4 : box.y + Math.max(0, (box.h - total) / 2);
+    const y = v === "top" ? box.y + 10 : v === "bottom" ? box.y + box.h - total - 12 : box.y + Math.max(0, (box.h - total) / 2);
     const dy = y - box.y;
     opened.forEach((card, i) => {
       const s = hand.spots[i]!;

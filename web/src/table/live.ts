@@ -22,11 +22,8 @@ export function liveModel(a: App): TableModel | null {
     const place = placeOf(seat, bottom);
     seats[place] = seatView(a, g, seat, place);
     lies[place] = lieOf(a, g, g.lying[seat]);
-    if (place !== "me" && g.hands) {
-      const rest = sortCards(g.hands[seat]);
-      if (!g.end) open[place] = rest;
-      else lies[place] = { cards: rest, caption: rest.length ? t("end.leftn", { n: rest.length }) : "", word: "", chip: false };
-    }
+    if (g.end) lies[place] = leftOver(g.end.hands[seat]);
+    else if (place !== "me" && g.hands) open[place] = sortCards(g.hands[seat]);
   }
   const mine = myTurn(g), open0 = g.me === null ? (g.hands?.[0] ?? null) : null;
   const hand = sortCards(open0 ?? g.hand, a.settings.sort);
@@ -35,8 +32,8 @@ export function liveModel(a: App): TableModel | null {
     meta: g.landlord === null ? { base: "", mult: "", label: g.void ? t("chip.void") : t("bid.phase") }
       : { base: String(g.base), mult: `×${g.mult}`, label: "" },
     metaWords: { base: t("table.base"), mult: t("table.mult") },
-    hand: g.end && g.me !== null ? sortCards(g.end.hands[g.me]) : hand,
-    backs: g.me === null && !open0 ? g.counts[0] : 0,
+    hand: g.end ? [] : hand,
+    backs: g.me === null && !open0 && !g.end ? g.counts[0] : 0,
     chosen: a.choice.chosen, fresh: new Set(g.fresh), prepared: !mine, live: g.me !== null && g.phase === "play" && !hosted(g),
     veil: hosted(g) && !g.end ? t("chip.hosted") : "",
     chip: chipOf(a, g), clock: mine && !hosted(g) ? { deadline: g.deadline, total: g.total } : null, buttons: mine && !hosted(g) ? buttonsOf(a, g) : [],
@@ -72,6 +69,11 @@ function subText(a: App, g: Game, seat: Seat, place: Place, count: number): stri
   const info = a.net.room?.seats[seat];
   const strength = info?.kind === "bot" && info.strength ? ` · ${t(`str.${info.strength}` as Key)}` : "";
   return t(place === "left" ? "seat.prev" : "seat.next") + strength;
+}
+
+/** Cards that were not played lie open after the end. */
+function leftOver(cards: readonly Card[]): Lie {
+  return { cards: sortCards(cards), caption: cards.length ? t("end.leftn", { n: cards.length }) : "", word: "", chip: false };
 }
 
 function lieOf(a: App, g: Game, l: Lying): Lie {

@@ -8,10 +8,11 @@ export interface Stage { cw: number; openCw: number; at: Record<Place, Spotlight
 const INSET: Record<Shape, number> = { big: 110, wide: 76, tablet: 40, upright: 4, sideways: 52 };
 
 /** The free felt between seats and buttons, divided among the three players. */
-export function stageOf(shape: Shape, felt: Box, opened: boolean, vh: number): Stage {
+export function stageOf(shape: Shape, felt: Box, opened: boolean, over: boolean, vh: number): Stage {
   const low = shape === "upright" && vh < 720;
   const cw = shape === "big" ? 84 : shape === "upright" ? (opened ? (low ? 34 : 44) : low ? 44 : 56) : shape === "sideways" ? (opened ? 36 : 42) : 66;
   const openCw = shape === "big" ? 52 : shape === "upright" ? (low ? 26 : 30) : shape === "sideways" ? 28 : 40;
+  if (over) return { cw, openCw, at: ended(shape, felt, cw) };
   if (shape === "upright") return { cw, openCw, at: opened ? sides(felt, 2) : rows(felt, cw) };
   return { cw, openCw, at: columns(felt, opened ? Math.min(20, INSET[shape]) : INSET[shape], opened) };
 }
@@ -36,6 +37,13 @@ function rows(f: Box, cw: number): Stage["at"] {
     right: { box: row(1, line), align: "right", v: "top" },
     me: { box: row(2, f.h - 2 * line), align: "middle", v: "middle" },
   };
+}
+
+/** After the end the sheet covers the lower felt: left-over cards hang high. */
+function ended(shape: Shape, f: Box, cw: number): Stage["at"] {
+  const at = shape === "upright" ? rows({ ...f, h: Math.min(f.h, 3 * (1.4 * cw + 36)) }, cw) : columns(f, shape === "sideways" ? 0 : INSET[shape], false);
+  for (const place of ["left", "right", "me"] as const) at[place].v = "top";
+  return at;
 }
 
 /** Upright with open hands: left half, right half, mine low in the middle. */

@@ -1,7 +1,7 @@
 // The engine for node: kinds and legal plays, the same wasm as the page.
 import { readFileSync } from "node:fs";
 
-const { instance } = await WebAssembly.instantiate(readFileSync(new URL("../../src/engine.wasm", import.meta.url)));
+const { instance } = await WebAssembly.instantiate(readFileSync(process.env.ENGINE_WASM ?? new URL("../../../build/release/engine.wasm", import.meta.url)));
 const wasm = instance.exports;
 const KINDS = ["", "pass", "single", "pair", "triple", "bomb", "rocket", "t1", "t2", "straight", "pairs", "plane", "plane1", "plane2", "q2", "q22", "shuttle", "shuttle1", "shuttle2", "other"];
 const id = (rules) => (rules === "douzero" ? 0 : 4);
