@@ -32,7 +32,7 @@ typedef struct {
 typedef enum {
     CLIENT_NOTHING,
     CLIENT_VERSION,   /* new weights lie in shared memory: versions and sequence are set */
-    CLIENT_WEIGHTS,   /* body: a weights file */
+    CLIENT_WEIGHTS,   /* body: three versions and a weights file (intake.h) */
     CLIENT_BYE,       /* the run has ended */
     CLIENT_REFUSED,   /* ... us: the line is logged */
     CLIENT_OTHER_RUN, /* another run now lives at the endpoint: join anew */

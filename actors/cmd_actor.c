@@ -105,7 +105,7 @@ static bool turn(Session *s, End *end) {
     case CLIENT_REFUSED: *end = END_FAILED; return false;
     case CLIENT_OTHER_RUN: *end = END_REJOIN; return false;
     case CLIENT_WEIGHTS: intake_frame(s->intake, e.body, e.n); break;
-    case CLIENT_VERSION: intake_announced(s->intake, e.version); break;
+    case CLIENT_VERSION:
     case CLIENT_NOTHING: break;
     }
     if (e.back) intake_reopen(s->intake);

@@ -1,4 +1,5 @@
 #include "actors/intake.h"
+#include "engine/base/bytes.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "nets/sharedweights.h"
@@ -10,11 +11,11 @@ struct Intake {
     uint64_t run;
     uint8_t ruleset;
     char shm[64];
-    SharedWeights *shared; /* or NULL */
-    float *scratch;        /* the largest role's parameters */
-    Weights framed;        /* the last WEIGHTS frame; params NULL: none */
-    bool waiting[N_ROLES]; /* of `framed`: not yet in the hub */
-    uint32_t announced[N_ROLES];
+    SharedWeights *shared;     /* or NULL */
+    float *scratch;            /* the largest role's parameters */
+    Weights framed;            /* the last WEIGHTS frame; params NULL: none */
+    uint32_t version[N_ROLES]; /* of `framed` */
+    bool waiting[N_ROLES];     /* of `framed`: not yet in the hub */
     double taken[N_ROLES], last;
 };
 
@@ -45,10 +46,6 @@ void intake_reopen(Intake *i) {
     i->shared = again;
 }
 
-void intake_announced(Intake *i, const uint32_t version[N_ROLES]) {
-    memcpy(i->announced, version, sizeof i->announced);
-}
-
 void intake_free(Intake *i) {
     if (!i) return;
     sharedweights_close(i->shared);
@@ -69,7 +66,7 @@ static void put(Intake *i, Role r, uint32_t version, const float *params, double
 void intake_refresh(Intake *i, int refresh_ms) {
     double now = clock_s();
     for (Role r = 0; r < N_ROLES; r++) {
-        if (i->waiting[r]) put(i, r, i->announced[r], i->framed.params[r], now);
+        if (i->waiting[r]) put(i, r, i->version[r], i->framed.params[r], now);
         if (!i->shared || now - i->taken[r] < refresh_ms / 1000.0) continue;
         uint32_t version = sharedweights_version(i->shared, r);
         if (nethub_has(i->hub, r, version)) continue;
@@ -79,8 +76,13 @@ void intake_refresh(Intake *i, int refresh_ms) {
 }
 
 void intake_frame(Intake *i, const uint8_t *p, size_t n) {
+    enum { VERSIONS_BYTES = 4 * N_ROLES };
     Weights w;
-    if (weights_decode(p, n, &w) != ST_OK) return;
+    if (n < VERSIONS_BYTES) {
+        log_warn("a WEIGHTS frame of %zu bytes was dropped", n);
+        return;
+    }
+    if (weights_decode(p + VERSIONS_BYTES, n - VERSIONS_BYTES, &w) != ST_OK) return;
     if (w.info.ruleset != i->ruleset || (w.info.run != 0 && w.info.run != i->run)) {
         log_warn("weights of another run or ruleset came and were dropped");
         weights_free(&w);
@@ -88,6 +90,9 @@ void intake_frame(Intake *i, const uint8_t *p, size_t n) {
     }
     weights_free(&i->framed);
     i->framed = w;
-    for (Role r = 0; r < N_ROLES; r++) i->waiting[r] = w.params[r] != NULL;
+    for (Role r = 0; r < N_ROLES; r++) {
+        i->version[r] = get_u32(p + 4 * r);
+        i->waiting[r] = w.params[r] != NULL;
+    }
     intake_refresh(i, 0);
 }

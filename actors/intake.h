@@ -15,14 +15,11 @@ bool intake_shared(const Intake *i);
 /* A learner that came back may have made its shared memory anew. */
 void intake_reopen(Intake *i);
 
-/* The versions that VERSION frames speak of. A weights file has one number for all roles; weights
- * from frames count as what was announced last, at most half a second off.                  */
-void intake_announced(Intake *i, const uint32_t version[N_ROLES]);
 /* Packs what has changed in shared memory, each role at most every refresh_ms, as far as the hub
  * has room at the moment. Cheap if nothing has changed.                                         */
 void intake_refresh(Intake *i, int refresh_ms);
-/* Takes a weights file from a frame; a role that finds no room now waits for intake_refresh.
- * Errors are logged and counted as weights that never came.                                 */
+/* Takes the body of a WEIGHTS frame (three versions and a weights file); a role that finds no room
+ * now waits for intake_refresh. Errors are logged and counted as weights that never came. */
 void intake_frame(Intake *i, const uint8_t *p, size_t n);
 /* Seconds since weights came; since the start if they never have. */
 double intake_age_s(const Intake *i);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/base/bytes.h"
 #include "engine/base/clock.h"
@@ -100,23 +101,39 @@ void publisher_announce(Publisher *p, uint64_t sequence) {
     pthread_mutex_unlock(&p->pub_lock);
 }
 
+/* The nets of the moment; version[] is each one's own. */
+static Status copy_nets(const Publisher *p, Weights *w, uint32_t version[N_ROLES]) {
+    TRY(weights_new(w));
+    w->info = (WeightsInfo){.ruleset = p->c.ruleset, .objective = p->c.objective, .run = p->c.run};
+    for (int r = 0; r < N_ROLES; r++) {
+        uint64_t steps = p->c.ema ? netlearner_copy_ema(p->c.nets[r], w->params[r])
+                                  : netlearner_copy_params(p->c.nets[r], w->params[r]);
+        version[r] = publisher_version(steps);
+        w->info.steps += steps;
+        w->info.version += version[r];
+    }
+    return ST_OK;
+}
+
 Status publisher_encode(Publisher *p, Frame *f, uint8_t **body) {
     Weights w;
-    TRY(weights_new(&w));
-    w.info = (WeightsInfo){.ruleset = p->c.ruleset, .objective = p->c.objective, .run = p->c.run};
-    for (int r = 0; r < N_ROLES; r++) {
-        uint64_t steps = p->c.ema ? netlearner_copy_ema(p->c.nets[r], w.params[r])
-                                  : netlearner_copy_params(p->c.nets[r], w.params[r]);
-        w.info.steps += steps;
-        w.info.version += publisher_version(steps);
-    }
+    uint32_t version[N_ROLES];
+    uint8_t *file, *both;
     size_t n;
-    Status st = weights_encode(&w, DTYPE_BF16, body, &n);
+    TRY(copy_nets(p, &w, version));
+    Status st = weights_encode(&w, DTYPE_BF16, &file, &n);
     weights_free(&w);
     if (st != ST_OK) return st;
-    *f = frame_of(p, FRAME_WEIGHTS, (uint32_t)n);
-    f->weights_version = w.info.version;
-    return ST_OK;
+    both = malloc(sizeof version + n);
+    if (both) {
+        for (int r = 0; r < N_ROLES; r++) put_u32(both + 4 * r, version[r]);
+        memcpy(both + sizeof version, file, n);
+        *f = frame_of(p, FRAME_WEIGHTS, (uint32_t)(sizeof version + n));
+        f->weights_version = w.info.version;
+        *body = both;
+    }
+    free(file);
+    return both ? ST_OK : ST_NOMEM;
 }
 
 void publisher_weights(Publisher *p) {

@@ -40,8 +40,8 @@ void publisher_announce(Publisher *p, uint64_t sequence);
 /* WEIGHTS, unless the last are too young or still the newest. One thread. */
 void publisher_weights(Publisher *p);
 void publisher_bye(Publisher *p);
-/* The newest weights as a file in bf16 with its frame, for an actor that asks; *body is malloced.
- */
+/* The newest weights with their frame, for an actor that asks: the three versions, then a weights
+ * file in bf16. *body is malloced.                                                          */
 Status publisher_encode(Publisher *p, Frame *f, uint8_t **body);
 
 #endif

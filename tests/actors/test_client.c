@@ -119,13 +119,17 @@ static void fake_welcome(Fake *f) {
 
 static void fake_weights(Fake *f) {
     Weights w;
-    uint8_t *bytes;
+    uint8_t *bytes, *body;
     size_t n;
     assert_int_equal(weights_new(&w), ST_OK);
     w.info = (WeightsInfo){.ruleset = RULES_DOUZERO, .version = 9, .run = run_id};
     for (Role r = 0; r < N_ROLES; r++) net_init(r, 9, w.params[r]);
     assert_int_equal(weights_encode(&w, DTYPE_BF16, &bytes, &n), ST_OK);
-    fake_send(f->control, FRAME_WEIGHTS, bytes, n, true);
+    body = malloc(4 * N_ROLES + n);
+    for (uint32_t r = 0; r < N_ROLES; r++) put_u32(body + 4 * r, 11 + r);
+    memcpy(body + 4 * N_ROLES, bytes, n);
+    fake_send(f->control, FRAME_WEIGHTS, body, 4 * N_ROLES + n, true);
+    free(body);
     free(bytes);
     weights_free(&w);
 }
@@ -284,7 +288,7 @@ static void asks_for_weights_without_shared_memory(void **state) {
     pid_t pid = actor_start(f->endpoint[0], NULL);
     fake_serve(f, has_games, 60);
     assert_true(f->want_weights >= 1);
-    assert_int_equal(f->version_seen[f->games - 1], 9);
+    assert_int_equal(f->version_seen[f->games - 1], 11); /* the frame's, not the announced */
     bye(f);
     assert_int_equal(actor_end(pid), 0);
     fake_stop(f);
