@@ -13,11 +13,11 @@ static const float rooms_burst = 10, rooms_per_s = 5 / 60.0f;
 static const float phrases_burst = 3, phrases_per_s = 0.5f;
 enum { ASKING_MAX = 4 };
 
-typedef const char *(*Handler)(Session *s, const Command *c);
+typedef const char *(*Handler)(Session *s, const ClientMessage *c);
 
 /* ---- oneself ---- */
 
-static const char *do_ping(Session *s, const Command *c) {
+static const char *do_ping(Session *s, const ClientMessage *c) {
     JsonOut o;
     msg_begin(&o, "pong");
     jsonout_int(&o, "c", c->c);
@@ -26,14 +26,14 @@ static const char *do_ping(Session *s, const Command *c) {
     return NULL;
 }
 
-static const char *do_rename(Session *s, const Command *c) {
+static const char *do_rename(Session *s, const ClientMessage *c) {
     memcpy(s->name, c->name, sizeof s->name);
     session_save(s);
     if (s->room) room_tell(s->room);
     return done;
 }
 
-static const char *do_lobby(Session *s, const Command *c) {
+static const char *do_lobby(Session *s, const ClientMessage *c) {
     s->wants_lobby = c->on;
     session_ok(s, c->id);
     if (c->on) lobby_send_list(s);
@@ -59,7 +59,7 @@ static int quick_seat(int rules, int wish) {
     return wish == WISH_LANDLORD ? 0 : 1 + (int)auth_below(2);
 }
 
-static const char *do_quick(Session *s, const Command *c) {
+static const char *do_quick(Session *s, const ClientMessage *c) {
     const char *code = may_open_room(s);
     if (code) return code;
     Room *r = room_new(s->lobby, MODE_QUICK);
@@ -78,7 +78,7 @@ static const char *do_quick(Session *s, const Command *c) {
     return NULL;
 }
 
-static const char *do_room_new(Session *s, const Command *c) {
+static const char *do_room_new(Session *s, const ClientMessage *c) {
     const char *code = may_open_room(s);
     if (code) return code;
     Room *r = room_new(s->lobby, MODE_ROOM);
@@ -94,7 +94,7 @@ static const char *do_room_new(Session *s, const Command *c) {
     return NULL;
 }
 
-static const char *do_room_join(Session *s, const Command *c) {
+static const char *do_room_join(Session *s, const ClientMessage *c) {
     Room *r = lobby_room(s->lobby, c->room);
     if (!r) return "gone";
     int seat = s->seat;
@@ -121,7 +121,7 @@ static Room *room_of_bots(Session *s, const char **code) {
     return r;
 }
 
-static const char *do_watch(Session *s, const Command *c) {
+static const char *do_watch(Session *s, const ClientMessage *c) {
     const char *code = "gone";
     Room *r = *c->room ? lobby_room(s->lobby, c->room) : room_of_bots(s, &code);
     if (!r) return code;
@@ -131,7 +131,7 @@ static const char *do_watch(Session *s, const Command *c) {
     return NULL;
 }
 
-static const char *do_room_leave(Session *s, const Command *c) {
+static const char *do_room_leave(Session *s, const ClientMessage *c) {
     (void)c;
     if (s->room) room_leave(s);
     return done;
@@ -145,7 +145,7 @@ static const char *finished_table(Lobby *l, const char *text, Table *t) {
     return table_from_game(&g, t) == ST_OK ? NULL : "server";
 }
 
-static const char *do_resume_at(Session *s, const Command *c) {
+static const char *do_resume_at(Session *s, const ClientMessage *c) {
     Table t;
     const char *code = finished_table(s->lobby, c->game, &t);
     if (code) return code;
@@ -175,7 +175,7 @@ static const char *host_only(const Session *s) {
     return s->room->state == ROOM_PLAY ? "bad_state" : NULL;
 }
 
-static const char *do_room_set(Session *s, const Command *c) {
+static const char *do_room_set(Session *s, const ClientMessage *c) {
     const char *code = host_only(s);
     if (code) return code;
     Room *r = s->room;
@@ -192,7 +192,7 @@ static const char *do_room_set(Session *s, const Command *c) {
     return done;
 }
 
-static const char *do_sit(Session *s, const Command *c) {
+static const char *do_sit(Session *s, const ClientMessage *c) {
     Room *r = s->room;
     if (!r || r->mode == MODE_BOTS) return "bad_state";
     Seat *e = &r->seat[c->seat];
@@ -210,7 +210,7 @@ static const char *do_sit(Session *s, const Command *c) {
     return done;
 }
 
-static const char *do_bot(Session *s, const Command *c) {
+static const char *do_bot(Session *s, const ClientMessage *c) {
     const char *code = host_only(s);
     if (code) return code;
     if (s->room->seat[c->seat].kind == SEAT_HUMAN) return "full";
@@ -219,7 +219,7 @@ static const char *do_bot(Session *s, const Command *c) {
     return done;
 }
 
-static const char *do_remove(Session *s, const Command *c) {
+static const char *do_remove(Session *s, const ClientMessage *c) {
     const char *code = host_only(s);
     if (code) return code;
     Seat *e = &s->room->seat[c->seat];
@@ -239,7 +239,7 @@ static const char *do_remove(Session *s, const Command *c) {
     return done;
 }
 
-static const char *do_swap(Session *s, const Command *c) {
+static const char *do_swap(Session *s, const ClientMessage *c) {
     const char *code = host_only(s);
     if (code) return code;
     Room *r = s->room;
@@ -255,14 +255,14 @@ static const char *do_swap(Session *s, const Command *c) {
     return done;
 }
 
-static const char *do_ready(Session *s, const Command *c) {
+static const char *do_ready(Session *s, const ClientMessage *c) {
     if (!s->room || s->seat < 0 || s->room->state == ROOM_PLAY) return "bad_state";
     s->room->seat[s->seat].ready = c->on;
     room_tell(s->room);
     return done;
 }
 
-static const char *do_start(Session *s, const Command *c) {
+static const char *do_start(Session *s, const ClientMessage *c) {
     const char *code = host_only(s);
     if (code) return code;
     Room *r = s->room;
@@ -287,17 +287,17 @@ static const char *at_table(const Session *s, int64_t ply) {
     return NULL;
 }
 
-static const char *do_bid(Session *s, const Command *c) {
+static const char *do_bid(Session *s, const ClientMessage *c) {
     const char *code = at_table(s, c->ply);
     return code ? code : play_bid(s->room, s->seat, c->points, WHY_PLAYER, c->id);
 }
 
-static const char *do_play(Session *s, const Command *c) {
+static const char *do_play(Session *s, const ClientMessage *c) {
     const char *code = at_table(s, c->ply);
     return code ? code : play_cards(s->room, s->seat, c->cards, c->n_cards, WHY_PLAYER, c->id);
 }
 
-static const char *do_host(Session *s, const Command *c) {
+static const char *do_host(Session *s, const ClientMessage *c) {
     const char *code = at_table(s, -1);
     if (code) return code;
     session_ok(s, c->id);
@@ -305,7 +305,7 @@ static const char *do_host(Session *s, const Command *c) {
     return NULL;
 }
 
-static const char *do_open(Session *s, const Command *c) {
+static const char *do_open(Session *s, const ClientMessage *c) {
     const char *code = at_table(s, -1);
     if (code) return code;
     if (room_alone(s->room) != s) return "no_help";
@@ -314,7 +314,7 @@ static const char *do_open(Session *s, const Command *c) {
     return NULL;
 }
 
-static const char *do_undo(Session *s, const Command *c) {
+static const char *do_undo(Session *s, const ClientMessage *c) {
     const char *code = at_table(s, c->ply);
     if (code) return code;
     Room *r = s->room;
@@ -327,7 +327,7 @@ static const char *do_undo(Session *s, const Command *c) {
     return NULL;
 }
 
-static const char *do_advise(Session *s, const Command *c) {
+static const char *do_advise(Session *s, const ClientMessage *c) {
     const char *code = at_table(s, c->ply);
     if (code) return code;
     Room *r = s->room;
@@ -347,7 +347,7 @@ static const char *do_advise(Session *s, const Command *c) {
     return NULL;
 }
 
-static const char *do_phrase(Session *s, const Command *c) {
+static const char *do_phrase(Session *s, const ClientMessage *c) {
     if (!s->room || s->seat < 0) return "bad_state";
     if (!bucket_take(&s->phrases, s->lobby->now_us, phrases_burst, phrases_per_s)) return "rate";
     JsonOut o;
@@ -360,7 +360,7 @@ static const char *do_phrase(Session *s, const Command *c) {
     return done;
 }
 
-static const char *do_rematch(Session *s, const Command *c) {
+static const char *do_rematch(Session *s, const ClientMessage *c) {
     if (!s->room || s->seat < 0 || s->room->state != ROOM_OVER) return "bad_state";
     if (store_full(s->lobby->store)) return "busy";
     session_ok(s, c->id);
@@ -368,7 +368,7 @@ static const char *do_rematch(Session *s, const Command *c) {
     return NULL;
 }
 
-static const char *do_review(Session *s, const Command *c) {
+static const char *do_review(Session *s, const ClientMessage *c) {
     Table t;
     if (s->asking >= ASKING_MAX || bots_busy(s->lobby->bots)) return "busy";
     const char *code = finished_table(s->lobby, c->game, &t);
@@ -385,7 +385,7 @@ static const char *do_review(Session *s, const Command *c) {
     return done;
 }
 
-static const char *do_hello(Session *s, const Command *c) { // the socket calls lobby_hello itself
+static const char *do_hello(Session *s, const ClientMessage *c) { // the socket calls lobby_hello itself
     (void)s;
     (void)c;
     return "bad_state";
@@ -408,7 +408,7 @@ static const Handler handlers[N_COMMANDS] = {
 };
 
 /* A repeated id gets its first answer again. True: c was one. */
-static bool answered_before(Session *s, const Command *c) {
+static bool answered_before(Session *s, const ClientMessage *c) {
     if (c->id < 0 || c->id > s->last_id) return false;
     const Out *out = &s->lobby->out;
     for (int i = 0; i < ANSWERS_KEPT; i++) {
@@ -421,7 +421,7 @@ static bool answered_before(Session *s, const Command *c) {
     return true;
 }
 
-void lobby_command(Session *s, const Command *c) {
+void lobby_command(Session *s, const ClientMessage *c) {
     s->lobby->n_commands++;
     if (answered_before(s, c)) return;
     if (c->id >= 0) s->last_id = c->id;

@@ -137,7 +137,7 @@ static int free_seat(const Room *r) {
     return -1;
 }
 
-Session *lobby_hello(Lobby *l, void *conn, const Command *c) {
+Session *lobby_hello(Lobby *l, void *conn, const ClientMessage *c) {
     char fresh[TOKEN_CHARS + 1];
     const char *token = c->token;
     if (strncmp(c->ver, "1.", 2) != 0 && strcmp(c->ver, "1") != 0) {

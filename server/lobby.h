@@ -106,11 +106,11 @@ void lobby_free(Lobby *l); /* NULL is allowed; says nothing to anybody */
 
 /* A connection's hello: the session that it now speaks for, or NULL (an error was sent, or a bye).
  * Any other connection of that session gets a bye "moved".                                  */
-Session *lobby_hello(Lobby *l, void *conn, const Command *c);
+Session *lobby_hello(Lobby *l, void *conn, const ClientMessage *c);
 /* The user of a token; 0: nobody's. */
 uint64_t lobby_user_of_token(Lobby *l, const char *token);
 /* Any other command of a session's connection. */
-void lobby_command(Session *s, const Command *c);
+void lobby_command(Session *s, const ClientMessage *c);
 /* A message that did not decode. */
 void lobby_refuse(Session *s, int64_t id, const char *code);
 void lobby_gone(Session *s); /* its connection was lost; s may be freed */

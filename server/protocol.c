@@ -27,7 +27,7 @@ typedef struct {
     const char *choices; /* "a|b|c" */
 } Field;
 
-#define AT(f) offsetof(Command, f)
+#define AT(f) offsetof(ClientMessage, f)
 #define RULES                                                                                      \
     { "rules", F_CHOICE, false, AT(rules), 0, 0, "douzero|rlcard|botzone|botzone1|classic" }
 #define STRENGTH                                                                                   \
@@ -201,7 +201,7 @@ static int find_choice(const char *choices, const char *text) {
     }
 }
 
-static bool read_cards(const json_t *v, Command *out) {
+static bool read_cards(const json_t *v, ClientMessage *out) {
     size_t n = json_array_size(v);
     uint64_t seen = 0;
     if (!json_is_array(v) || n > PLAY_CARDS_MAX) return false;
@@ -245,7 +245,7 @@ static bool read_number(const Field *f, const json_t *v, void *to) {
     return true;
 }
 
-static bool read_field(const Field *f, const json_t *v, Command *out) {
+static bool read_field(const Field *f, const json_t *v, ClientMessage *out) {
     void *to = (char *)out + f->at;
     switch (f->kind) {
     case F_CARDS: return read_cards(v, out);
@@ -263,7 +263,7 @@ static Status refuse(const char **code, const char **why, const char *c, const c
     return ST_INVALID;
 }
 
-static Status read_message(const json_t *root, Command *c, const char **code, const char **why) {
+static Status read_message(const json_t *root, ClientMessage *c, const char **code, const char **why) {
     const json_t *t = json_object_get(root, "t"), *id = json_object_get(root, "id");
     const char *type = json_string_value(t);
     int kind = 0;
@@ -287,9 +287,9 @@ static Status read_message(const json_t *root, Command *c, const char **code, co
     return ST_OK;
 }
 
-Status protocol_decode(const char *text, size_t n, Command *out, const char **code,
+Status protocol_decode(const char *text, size_t n, ClientMessage *out, const char **code,
                        const char **why) {
-    Command c;
+    ClientMessage c;
     memset(&c, 0, sizeof c);
     c.id = c.c = c.seq = c.ply = -1;
     c.rules = c.strength = c.role = c.time = c.help = c.allpass = c.private_ = c.think = -1;

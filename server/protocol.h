@@ -1,6 +1,6 @@
 /* protocol.h - the one decoder of what a client sends (docs/protocol.md).
  *
- * Bytes in, a checked Command out: UTF-8 JSON, at most PROTOCOL_MAX_BYTES, nested at most
+ * Bytes in, a checked ClientMessage out: UTF-8 JSON, at most PROTOCOL_MAX_BYTES, nested at most
  * PROTOCOL_MAX_DEPTH, every known field of the right type and range. What is absent and optional
  * has the value told below. Knows nothing of rooms or games.                                */
 #ifndef DIZHU_SERVER_PROTOCOL_H
@@ -76,11 +76,11 @@ typedef struct {
     uint8_t cards[PLAY_CARDS_MAX];
     char ver[8], token[TOKEN_CHARS + 1], room[ROOM_CODE_CHARS + 1], game[GAME_ID_CHARS + 1];
     char name[NAME_BYTES];
-} Command;
+} ClientMessage;
 
 /* ST_INVALID: *why is a static text for the log, *code one of the protocol's error codes, and
  * out->id the id if one could be read (else -1). out is otherwise set only on ST_OK.         */
-Status protocol_decode(const char *text, size_t n, Command *out, const char **code,
+Status protocol_decode(const char *text, size_t n, ClientMessage *out, const char **code,
                        const char **why);
 
 /* Names as the protocol spells them. */
