@@ -53,7 +53,8 @@ static void show_end(const Game *g) {
     }
     game_scores(g, score);
     printf("  %s wins", game_landlord_won(g) ? "the landlord" : "the peasants' side");
-    if (game_doublings(g)) printf(", stakes doubled %d times", game_doublings(g));
+    int n = game_doublings(g);
+    if (n) printf(", %d doubling%s", n, n == 1 ? "" : "s");
     printf("; scores %g %g %g\n\n", score[0], score[1], score[2]);
 }
 

@@ -18,3 +18,6 @@ endif()
 # These run the real program.
 target_link_libraries(engine.commands PRIVATE PkgConfig::jansson)
 add_dependencies(engine.commands dizhu)
+
+# Counts what the engine allocates.
+target_link_options(engine.playouts PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)

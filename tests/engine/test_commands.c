@@ -9,6 +9,7 @@
 #include "engine/recordfile.h"
 #include "engine/text.h"
 #include "golden.h"
+#include "page.h"
 #include <cmocka.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -217,6 +218,28 @@ static void convert_there_and_back(void **state) {
     fails("convert {}/games /dev/full", 1, "exists");
 }
 
+/* The example of docs/record.md: its bytes convert to its JSON, and back. */
+static void convert_worked_example(void **state) {
+    (void)state;
+    uint8_t bytes[RECORD_MAX_BYTES];
+    char path[128], json[4096];
+    RecordWriter *w;
+    snprintf(path, sizeof path, "%s/example", dir);
+    assert_int_equal(recordwriter_open(path, &w), ST_OK);
+    size_t n = page_hex("record.md", bytes, sizeof bytes);
+    assert_int_equal(recordwriter_add(w, bytes, n), ST_OK);
+    assert_int_equal(recordwriter_close(w), ST_OK);
+    assert_int_equal(dizhu("convert {}/example {}/example.jsonl"), 0);
+    char *line = text_of("example.jsonl");
+    page_block("record.md", "json", json, sizeof json);
+    json_t *got = json_loads(line, 0, NULL), *want = json_loads(json, 0, NULL);
+    assert_non_null(want);
+    assert_true(json_equal(got, want));
+    json_decref(got);
+    json_decref(want);
+    free(line);
+}
+
 /* One field of one good line changed: refused, and no file left behind. */
 static void convert_refuses(void **state) {
     (void)state;
@@ -299,6 +322,7 @@ int main(void) {
         cmocka_unit_test(moves_stdin_goes_on),
         cmocka_unit_test(perft_counts),
         cmocka_unit_test(convert_there_and_back),
+        cmocka_unit_test(convert_worked_example),
         cmocka_unit_test(convert_refuses),
         cmocka_unit_test(replay_shows),
     };
