@@ -83,7 +83,7 @@ static Status upgrade(WsClient *c, const char *host, int port, const char *origi
         end = strstr((char *)c->in, "\r\n\r\n");
         if (!end && c->n < ANSWER_MAX) continue;
         int status = 0;
-        sscanf((char *)c->in, "HTTP/1.1 %d", &status);
+        sscanf((char *)c->in, "HTTP/%*s %d", &status);
         if (http) *http = status;
         if (!end || status != 101) return ST_PEER;
         c->at = (size_t)(end + 4 - (char *)c->in);
