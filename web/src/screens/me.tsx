@@ -56,8 +56,8 @@ function Figures({ s }: { s: api.Stats }) {
           })}</tbody>
         </table>
       </div>
-      <div class="kv num" style={{ marginTop: "14px" }}>
-        <div><b>{s.bids.join(" · ")}</b><span>{t("st.bids")} 0 · 1 · 2 · 3</span></div><div><b>{whole(s.bombs)}</b><span>{t("st.bombs")}</span></div><div><b>{whole(s.springs)}</b><span>{t("st.springs")}</span></div>
+      <div class="kv two num" style={{ marginTop: "14px" }}>
+        <div class="all">{s.bids.map((n, i) => <span>{i ? t("bid.n", { n: i }) : t("bid.none")} <b>{whole(n)}</b></span>)}</div><div><b>{whole(s.bombs)}</b><span>{t("st.bombs")}</span></div><div><b>{whole(s.springs)}</b><span>{t("st.springs")}</span></div>
       </div>
       <Spark points={s.points} />
     </>

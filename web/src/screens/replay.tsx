@@ -52,7 +52,7 @@ function Player({ g }: { g: api.GameRecord }) {
       <main class="felt-host" id="main" ref={felt} aria-label={t("rev.title")} />
       <aside class="side" aria-label={t("rev.title")}>
         <div class="blk">
-          <div class="sec-h"><span>{t("rev.curve")} · {t("rev.view", { name: eye === g.me ? t("role.you") : g.names[eye] })}</span><span class="num thin">{p && <b>{percent(p.p, 0)}</b>} {at} / {last}</span></div>
+          <div class="sec-h"><span>{t("rev.curve")} · {eye === g.me ? t("role.you") : g.names[eye]}</span><span class="num thin">{p && <b>{percent(p.p, 0)}</b>} {at} / {last}</span></div>
           <Curve points={curveOf(items, eye, g.landlord, last, g.end.winner)} last={last} at={at} height={matchMedia("(max-width: 599px), (max-height: 480px)").matches ? 76 : 110} onSeek={seek} />
           <div class="ctl">
             <button class="ib" aria-label={t("rev.first")} onClick={() => seek(0)}><Icon name="first" /></button>
@@ -67,7 +67,7 @@ function Player({ g }: { g: api.GameRecord }) {
         <div class="rvbar">
           <button class="btn sm" disabled={!mistakes.some((m) => m < at)} onClick={() => jump(-1)} aria-label={t("rev.prevdiff")}><Icon name="prev" />?</button>
           <button class="btn sm" disabled={!mistakes.some((m) => m > at)} onClick={() => jump(1)} aria-label={t("rev.nextdiff")}>?<Icon name="next" /></button>
-          <button class="btn sm" onClick={() => share(location.href)} title={t("rev.share")}><Icon name="share" />{t("rev.share")}</button>
+          <button class="btn sm" onClick={() => share(location.href)} title={t("rev.share")} aria-label={t("rev.share")}><Icon name="share" /><span>{t("rev.share")}</span></button>
           <button class="btn sm" onClick={() => void api.download(g.game).catch(() => toast(t("err.fetch")))} title={t("rev.download")} aria-label={t("rev.download")}><Icon name="save" /></button>
         </div>
       </aside>

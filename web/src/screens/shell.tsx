@@ -94,7 +94,7 @@ function Top({ at, table }: { at: string; table: boolean }) {
       <span class="gap" />
       {table && <button class="ib only-small keep" aria-label={t("ai.title")} onClick={() => update({ dialog: get().dialog === "panel" ? null : "panel" })}><Icon name="bulb" /></button>}
       <Link />
-      <button class={`ib ${table ? "keep" : ""}`} aria-label={t("set.sound")} aria-pressed={s.sound} onClick={() => setSettings({ sound: !s.sound })}><Icon name={s.sound ? "sound" : "mute"} /></button>
+      <button class={`ib quiet ${table ? "keep" : ""}`} aria-label={t("set.sound")} aria-pressed={s.sound} onClick={() => setSettings({ sound: !s.sound })}><Icon name={s.sound ? "sound" : "mute"} /></button>
       {!table && <button class="ib" aria-label={t("nav.theme")} onClick={() => setSettings({ theme: dark ? "light" : "dark" })}><Icon name={dark ? "sun" : "moon"} /></button>}
       <button class="ib keep" aria-label={t("nav.set")} onClick={() => update({ dialog: "settings" })}><Icon name="gear" /></button>
       <button class="ib only-small" aria-label={t("nav.menu")} aria-expanded={menu} onClick={() => setMenu(!menu)}><Icon name="menu" /></button>

@@ -11,7 +11,6 @@ import { SEAT_KEPT_MS } from "../state";
 import { get, listen, setSettings, update, useApp } from "../store";
 import { liveModel } from "../table/live";
 import { TableView } from "../table/table";
-import { Icon } from "../ui";
 import { EndSheet } from "./end";
 import { Panel } from "./panel";
 
@@ -21,6 +20,9 @@ function press(id: string): void {
   else if (id === "play") act.play();
   else if (id === "unhost") act.host(false);
   else if (id === "nopass") act.stopAutopass();
+  else if (id === "host") act.host(true);
+  else if (id === "talk") update({ dialog: "invite" });
+  else if (id === "leave") askLeave();
   else if (id.startsWith("bid")) act.bid(Number(id.slice(3)));
 }
 
@@ -62,7 +64,6 @@ export function TableScreen() {
         {game === null && <Outlines />}
         <Tips />
         {game?.end && <EndSheet key={game.id} g={game} end={game.end} />}
-        <TableMenu />
       </main>
       <Panel />
     </div>
@@ -102,18 +103,4 @@ function Tips() {
   const n = useApp((a) => a.settings.tips), playing = useApp((a) => a.net.game?.phase === "play" && a.net.game.me !== null);
   if (n >= 3 || !playing) return null;
   return <div class="tip" role="note"><span>{t((["tip.1", "tip.2", "tip.3"] as const)[n]!)}</span><button class="btn sm" onClick={() => setSettings({ tips: n + 1 })}>{t("tip.ok")}</button></div>;
-}
-
-/** Small things in a corner of the felt: hosting, phrases, leaving. */
-function TableMenu() {
-  const g = useApp((a) => a.net.game), seats = useApp((a) => a.net.room?.seats);
-  const people = seats?.filter((s) => s.kind === "human").length ?? 0;
-  if (!g || g.end) return null;
-  return (
-    <div class="tmenu">
-      {g.me !== null && !act.hosted(g) && <button class="ib" onClick={() => act.host(true)} aria-label={t("act.host")} title={`${t("act.host")} (G)`} aria-keyshortcuts="G"><Icon name="hand" /></button>}
-      {people > 1 && g.me !== null && <button class="ib" onClick={() => update({ dialog: "invite" })} aria-label={t("phr.title")} title={t("phr.title")}><Icon name="talk" /></button>}
-      <button class="ib" onClick={askLeave} aria-label={t("room.leave")} title={t("room.leave")}><Icon name="exit" /></button>
-    </div>
-  );
 }

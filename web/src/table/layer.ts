@@ -26,7 +26,7 @@ export class CardLayer {
 
   layoutHand(m: TableModel, g: Geometry): void {
     const cards = m.backs ? Array.from({ length: m.backs }, () => 0) : m.hand;
-    this.hand = handLayout(cards, g.hand.w, g.vh, g.shape);
+    this.hand = handLayout(cards, g.hand.w, g.vh, g.shape, m.replay && g.shape === "upright" && g.vh < 720);
   }
 
   render(m: TableModel, g: Geometry, pace: number, jump: boolean): void {

@@ -27,14 +27,14 @@ export function cutOf(cards: readonly Card[]): number {
   return cut;
 }
 
-/** The hand, relative to its own top left corner; `w` its width, `vh` the height of the window. */
-export function handLayout(cards: readonly Card[], w: number, vh: number, shape: Shape): HandLayout {
-  const cw = shape === "upright" ? Math.min(68, Math.round(w * 0.174), Math.round(vh * 0.083))
+/** The hand, relative to its own top left corner; `w` its width, `vh` the height of the window; `small`: one row of small cards. */
+export function handLayout(cards: readonly Card[], w: number, vh: number, shape: Shape, small = false): HandLayout {
+  const cw = small ? 40 : shape === "upright" ? Math.min(68, Math.round(w * 0.174), Math.round(vh * 0.083))
     : shape === "sideways" ? Math.min(66, Math.round(vh * 0.165))
     : Math.round(Math.max(64, Math.min(120, w / 10, vh * 0.118)));
   const kmax = shape === "upright" ? 0.6 : shape === "sideways" ? 0.66 : 0.52;
   const lift = shape === "upright" ? 14 : shape === "sideways" ? 12 : 20;
-  const two = shape === "upright" && cards.length > 11;
+  const two = shape === "upright" && cards.length > 11 && !small;
   const cut = two ? cutOf(cards) : cards.length;
   const drop = two && cut < cards.length ? Math.round(cw * 0.92) : 0;
   const rows: Row[] = [];

@@ -7,7 +7,7 @@ import { canPass, helped, hintList, hosted, judge, options } from "../play";
 import type { Seat } from "../protocol";
 import { known, myTurn, unseen, type Game, type Lying } from "../state";
 import type { App } from "../store";
-import { NO_LIE, placeOf, type Button, type Chip, type Effect, type Lie, type Place, type SeatView, type TableModel } from "./model";
+import { NO_LIE, placeOf, type Button, type Chip, type Effect, type Lie, type Place, type SeatView, type TableModel, type Tool } from "./model";
 
 const bottomOf = (g: Game): Seat => g.me ?? 0;
 
@@ -37,6 +37,7 @@ export function liveModel(a: App): TableModel | null {
     chosen: a.choice.chosen, fresh: new Set(g.fresh), prepared: !mine, live: g.me !== null && g.phase === "play" && !hosted(g),
     veil: hosted(g) && !g.end ? t("chip.hosted") : "",
     chip: chipOf(a, g), clock: mine && !hosted(g) ? { deadline: g.deadline, total: g.total } : null, buttons: mine && !hosted(g) ? buttonsOf(a, g) : [],
+    tools: g.end ? [] : toolsOf(a, g),
     centre: mine && g.phase === "play" && !g.beat ? t(g.history.length === 0 && g.landlord === g.me ? "turn.llfirst" : "turn.lead") : "",
     banner: "", strip: a.settings.counter && g.phase === "play" && g.me !== null && !g.hands ? counterCells(g) : null,
     effect: effectOf(g, bottom), over: g.end !== null, replay: false, handLabel: t("say.hand"),
@@ -175,6 +176,16 @@ function buttonsOf(a: App, g: Game): Button[] {
     button("pass", t("act.pass"), "P", "P", { off: !canPass(g), primary: none && canPass(g) }),
     button("hint", t("act.hint"), "H", "H", { off: none }),
     button("play", t("act.play"), "↵", "Enter", { primary: !none, soft: !legal, off: none || a.net.link !== "online" }),
+  ];
+}
+
+function toolsOf(a: App, g: Game): Tool[] {
+  const people = a.net.room?.seats.filter((s) => s.kind === "human").length ?? 0;
+  const seated = g.me !== null;
+  return [
+    ...(seated && !hosted(g) ? [{ id: "host", icon: "hand", label: t("act.host"), shortcut: "G" }] : []),
+    ...(seated && people > 1 ? [{ id: "talk", icon: "talk", label: t("phr.title"), shortcut: "" }] : []),
+    { id: "leave", icon: "exit", label: t("room.leave"), shortcut: "" },
   ];
 }
 

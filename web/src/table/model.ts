@@ -44,6 +44,9 @@ export interface Button {
   gold: boolean;
 }
 
+/** A small sign at the right of the buttons: hosting, phrases, leaving. */
+export interface Tool { id: string; icon: string; label: string; shortcut: string }
+
 export interface Chip { parts: { text: string; as: "" | "b" | "gold" | "num" | "faint"; title?: string }[]; bad: boolean; shrink: number | null; press: string }
 export interface Effect { key: string; name: "bomb" | "rocket" | "plane" | "straight" | "spring" | "none"; at: Place; word: string }
 
@@ -70,6 +73,7 @@ export interface TableModel {
   chip: Chip | null;
   clock: Clock | null;
   buttons: Button[];
+  tools: Tool[];
   centre: string;
   banner: string;
   strip: { head: string; n: number; four: boolean; dot: boolean }[] | null;

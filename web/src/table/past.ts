@@ -63,7 +63,7 @@ export function replayModel(g: GameRecord, frames: readonly Frame[], at: number,
   return {
     game: g.game, seats, lies, open: { left: open("left"), right: open("right") }, kitty: f.landlord ? sortCards(g.kitty) : [null, null, null],
     meta: f.landlord ? { base: String(g.base), mult: `×${f.mult}`, label: "" } : { base: "", mult: "", label: t("bid.phase") }, metaWords: { base: t("table.base"), mult: t("table.mult") },
-    hand: open("me"), backs: 0, chosen: new Set(), fresh: new Set(), prepared: false, live: false, veil: "", chip: null, clock: null, buttons: [],
+    hand: open("me"), backs: 0, chosen: new Set(), fresh: new Set(), prepared: false, live: false, veil: "", chip: null, clock: null, buttons: [], tools: [],
     centre: "", banner: "", strip: null, effect: { key: `${g.game} ${at + 1}`, name: f.kind === "bomb" || f.kind === "rocket" ? f.kind : "none", at: placeOf(f.seat, bottom), word: "" },
     over: false, replay: true, handLabel: t("say.hand"), names: (c) => cardName(rankOf(c), suitOf(c)), wrong: 0,
   };

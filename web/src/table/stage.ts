@@ -10,7 +10,7 @@ const INSET: Record<Shape, number> = { big: 110, wide: 76, tablet: 40, upright: 
 /** The free felt between seats and buttons, divided among the three players. */
 export function stageOf(shape: Shape, felt: Box, opened: boolean, over: boolean, vh: number): Stage {
   const low = shape === "upright" && vh < 720;
-  const cw = shape === "big" ? 84 : shape === "upright" ? (opened ? (low ? 34 : 44) : low ? 44 : 56) : shape === "sideways" ? (opened ? 36 : 42) : 66;
+  const cw = shape === "big" ? 84 : shape === "upright" ? (opened || over ? (low ? 34 : 44) : low ? 44 : 56) : shape === "sideways" ? (opened ? 36 : 42) : 66;
   const openCw = shape === "big" ? 52 : shape === "upright" ? (low ? 26 : 30) : shape === "sideways" ? 28 : 40;
   if (over) return { cw, openCw, at: ended(shape, felt, cw) };
   if (shape === "upright") return { cw, openCw, at: opened ? sides(felt, 2) : rows(felt, cw) };
@@ -41,7 +41,8 @@ function rows(f: Box, cw: number): Stage["at"] {
 
 /** After the end the sheet covers the lower felt: left-over cards hang high. */
 function ended(shape: Shape, f: Box, cw: number): Stage["at"] {
-  const at = shape === "upright" ? rows({ ...f, h: Math.min(f.h, 3 * (1.4 * cw + 36)) }, cw) : columns(f, shape === "sideways" ? 0 : INSET[shape], false);
+  const at = shape === "upright" ? sides(f, 2) : columns(f, shape === "sideways" ? 0 : INSET[shape], false);
+  if (shape === "upright") at.me.box = { ...at.me.box, y: f.y + 2.2 * cw + 36 };
   for (const place of ["left", "right", "me"] as const) at[place].v = "top";
   return at;
 }

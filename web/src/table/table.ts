@@ -33,6 +33,7 @@ export class TableView {
   private readonly centre: HTMLElement;
   private readonly chip: HTMLButtonElement;
   private readonly buttons: HTMLElement;
+  private readonly tools: HTMLElement;
   private readonly mine: Countdown;
   private readonly hand: HTMLElement;
   private readonly veil: HTMLButtonElement;
@@ -69,6 +70,7 @@ export class TableView {
     attr(clock, "aria-live", "off");
     this.mine = new Countdown(clock, clock.querySelector("b")!);
     this.buttons = make("div", "row", row);
+    this.tools = make("div", "tmenu", root);
     this.hand = make("div", "hand", root);
     for (const [k, v] of Object.entries({ role: "listbox", "aria-multiselectable": "true", "aria-orientation": "horizontal" })) attr(this.hand, k, v);
     attr(layerEl, "aria-hidden", "true");
@@ -124,6 +126,7 @@ export class TableView {
     this.drawStrip(m);
     this.drawChip(m);
     this.drawButtons(m.buttons);
+    html(this.tools, m.tools.map((b) => `<button class="ib" data-id="${b.id}" aria-label="${esc(b.label)}" title="${esc(b.label)}${b.shortcut && ` (${b.shortcut})`}"${b.shortcut && ` aria-keyshortcuts="${b.shortcut}"`}>${icon(b.icon)}</button>`).join(""));
     this.mine.set(m.clock);
     attr(this.hand, "aria-label", m.handLabel);
     flag(this.hand, "live", m.live);
@@ -297,7 +300,7 @@ export class TableView {
       e.preventDefault();
       this.on.hint();
     });
-    this.buttons.addEventListener("click", (e) => {
+    for (const row of [this.buttons, this.tools]) row.addEventListener("click", (e) => {
       const id = (e.target as Element).closest<HTMLElement>("button")?.dataset.id;
       if (id) this.on.press(id);
     });
