@@ -54,9 +54,9 @@ static void set_think(Room *r, int think_ms) {
 }
 
 /* Where without bidding seat 0 is the landlord, the seat follows from the wish. */
-static int quick_seat(int rules, int wish) {
-    if (ruleset_get((RulesetId)rules)->bidding || wish == WISH_BID) return (int)auth_below(N_SEATS);
-    return wish == WISH_LANDLORD ? 0 : 1 + (int)auth_below(2);
+static int quick_seat(Lobby *l, int rules, int wish) {
+    if (ruleset_get((RulesetId)rules)->bidding || wish == WISH_BID) return (int)l->below(N_SEATS);
+    return wish == WISH_LANDLORD ? 0 : 1 + (int)l->below(2);
 }
 
 static const char *do_quick(Session *s, const ClientMessage *c) {
@@ -70,7 +70,7 @@ static const char *do_quick(Session *s, const ClientMessage *c) {
     r->help = c->help;
     r->private_ = true;
     set_think(r, c->think);
-    int seat = quick_seat(c->rules, c->role);
+    int seat = quick_seat(s->lobby, c->rules, c->role);
     for (int i = 0; i < N_SEATS; i++) room_seat_bot(r, i, c->strength);
     session_ok_room(s, c->id, r, seat);
     room_enter(r, s, seat);

@@ -376,6 +376,7 @@ Status lobby_new(const LobbyConfig *c, Store *store, Reader *reader, Bots *bots,
     l->now_us = now_us;
     l->wall_ms = wall_ms;
     l->deal = auth_deal;
+    l->below = auth_below;
     timers_init(&l->timers);
     for (l->n_buckets = 1024; l->n_buckets < (size_t)c->max_sessions;) l->n_buckets *= 2;
     l->sessions = calloc(l->n_buckets, sizeof *l->sessions);

@@ -87,6 +87,7 @@ struct Lobby {
     int64_t now_us;            /* monotonic */
     int64_t (*wall_ms)(void);  /* Unix time */
     void (*deal)(Deal *out);   /* auth_deal, or a test's */
+    uint32_t (*below)(uint32_t n); /* auth_below, or a test's */
     size_t n_buckets;          /* of both tables, a power of two */
     Session **sessions;
     Room **rooms;

@@ -131,7 +131,7 @@ static int chosen_landlord(const Room *r) {
     int human = 0;
     while (human < N_SEATS - 1 && r->seat[human].kind != SEAT_HUMAN) human++;
     if (r->wish == WISH_LANDLORD) return human;
-    return (human + 1 + (int)auth_below(2)) % N_SEATS;
+    return (human + 1 + (int)r->lobby->below(2)) % N_SEATS;
 }
 
 void play_start(Room *r) {
@@ -139,7 +139,7 @@ void play_start(Room *r) {
         if (r->seat[s].next) room_sit(r, s, r->seat[s].next);
     TableSetup setup = {.number = auth_game_number(),
                         .rules = r->rules,
-                        .first = (uint8_t)auth_below(N_SEATS),
+                        .first = (uint8_t)r->lobby->below(N_SEATS),
                         .allpass = r->allpass,
                         .chosen = (int8_t)chosen_landlord(r)};
     r->lobby->deal(&setup.deal);
@@ -344,7 +344,7 @@ static void bot_time(void *owner) { play_choice(owner); }
 /* How long a bot seems to think: about the room's time, half of it for a pass. */
 static int64_t think_us(const Room *r) {
     if (r->think_ms == 0 || r->bot_why == WHY_TIMEOUT) return 0;
-    int64_t us = (int64_t)r->think_ms * (750 + auth_below(500));
+    int64_t us = (int64_t)r->think_ms * (750 + r->lobby->below(500));
     bool pass = r->bot_choice.points < 0 && r->bot_choice.cards == 0;
     return pass ? us / 2 : us;
 }

@@ -97,7 +97,9 @@ static inline World *world_new(bool with_net) {
     log_level(LOG_ERROR);
     move_init();
     assert(auth_init() == ST_OK);
-    snprintf(w->dir, sizeof w->dir, "/tmp/dizhu-test-XXXXXX");
+    // syncing to memory costs nothing; what a disk does is tested with whole processes
+    bool memory = access("/dev/shm", W_OK) == 0;
+    snprintf(w->dir, sizeof w->dir, "%s/dizhu-test-XXXXXX", memory ? "/dev/shm" : "/tmp");
     assert(mkdtemp(w->dir));
     snprintf(w->db, sizeof w->db, "%s/db.sqlite", w->dir);
     snprintf(w->model, sizeof w->model, "%s/net.safetensors", w->dir);
@@ -163,7 +165,8 @@ static inline json_t *peer_next(Peer *p) {
     p->at = (size_t)(end + 1 - p->text);
     json_t *seq = json_object_get(o, "seq");
     if (seq) {
-        bool first = p->seq == 0 || strcmp(str(o, "t"), "snapshot") == 0;
+        bool first = p->seq == 0 || strcmp(str(o, "t"), "snapshot") == 0 ||
+                     json_integer_value(seq) == 1; // another room
         if (!first) assert_int_equal(json_integer_value(seq), p->seq + 1);
         p->seq = (uint32_t)json_integer_value(seq);
     }
