@@ -82,7 +82,8 @@ static void run_server(const BenchRun *b, int out) {
 static Status start_server(BenchRun *b) {
     int fds[2];
     char line[128] = "";
-    snprintf(b->dir, sizeof b->dir, "/tmp/dizhu-bench-XXXXXX");
+    const char *tmp = getenv("TMPDIR"); // the disk that is measured
+    snprintf(b->dir, sizeof b->dir, "%.40s/dizhu-bench-XXXXXX", tmp ? tmp : "/tmp");
     if (!mkdtemp(b->dir) || pipe(fds) != 0) return ST_IO;
     b->server = fork();
     if (b->server == 0) run_server(b, fds[1]);
@@ -172,7 +173,9 @@ static void on_turn(BenchRun *b, Client *c, const char *text) {
     c->ply = number(text, "\"ply\":");
     c->beat = 0;
     if (strstr(text, "\"beat\":{")) card_set(text, "\"cards\":[", &c->beat);
-    double earliest = c->sent_s + b->pace_ms / 1000.0, now = clock_s();
+    // as people are: without a common beat, or pauses of the server would herd the clients
+    double pace = b->pace_ms / 1000.0 * (0.5 + (double)rng_float(&b->rng));
+    double earliest = c->sent_s + pace, now = clock_s();
     if (c->my_turn) c->next_s = earliest > now ? earliest : now;
 }
 

@@ -2,6 +2,7 @@
 import { rankName, t } from "./i18n";
 import { kindName } from "./moves";
 import { handOf, ranksOf } from "./cards";
+import { nameOf } from "./names";
 import type { Seat } from "./protocol";
 import { buzz, cue } from "./sound";
 import { myTurn, type Game } from "./state";
@@ -10,7 +11,7 @@ import { listen, type App } from "./store";
 export interface Spoken { log: string; status: string; alert: string }
 export const spoken: Spoken = { log: "", status: "", alert: "" };
 
-const nameOf = (a: App, g: Game, seat: Seat): string => (seat === g.me ? t("role.you") : (a.net.room?.seats[seat].name ?? ""));
+const called = (a: App, g: Game, seat: Seat): string => (seat === g.me ? t("role.you") : nameOf(a.net.room?.seats, seat));
 
 /** The texts for the live regions, "" where nothing changed. */
 export function changes(now: App, before: App): Spoken {
@@ -19,14 +20,14 @@ export function changes(now: App, before: App): Spoken {
   if (!g) return out;
   const last = g.history.at(-1);
   if (last && old && g.history.length === old.history.length + 1) {
-    const name = nameOf(now, g, last.seat);
+    const name = called(now, g, last.seat);
     out.log = last.cards.length
       ? t("say.play", { name, kind: kindName(last.kind), ranks: ranksOf(handOf(last.cards)).map(rankName).join(" "), n: g.counts[last.seat] })
       : t("say.pass", { name });
   }
   const bid = g.bids.at(-1);
-  if (bid && old && g.bids.length > old.bids.length) out.log = bid.points ? t("say.bid", { name: nameOf(now, g, bid.seat), n: bid.points }) : t("say.nobid", { name: nameOf(now, g, bid.seat) });
-  if (old && g.landlord !== null && old.landlord === null) out.status = t("bid.become", { name: nameOf(now, g, g.landlord), n: g.base });
+  if (bid && old && g.bids.length > old.bids.length) out.log = bid.points ? t("say.bid", { name: called(now, g, bid.seat), n: bid.points }) : t("say.nobid", { name: called(now, g, bid.seat) });
+  if (old && g.landlord !== null && old.landlord === null) out.status = t("bid.become", { name: called(now, g, g.landlord), n: g.base });
   if (myTurn(g) && !(old && myTurn(old) && old.ply === g.ply)) out.status = t(g.phase === "bid" ? "bid.you" : g.beat ? "turn.you" : "turn.lead");
   if (g.end && !old?.end) out.status = t(g.end.winner === "landlord" ? "end.llwin" : "end.fmwin");
   return out;

@@ -2,7 +2,7 @@
 import { leave, send } from "./connection";
 import { has, t, type Key } from "./i18n";
 import type { Command, Message, RoomRules, Seat, Strength } from "./protocol";
-import { get, go, update } from "./store";
+import { get, go, listen, update } from "./store";
 
 let toastTimer: ReturnType<typeof setTimeout> | undefined;
 export function toast(text: string): void {
@@ -21,6 +21,12 @@ export async function tell(c: Command): Promise<Message | null> {
   return null;
 }
 
+/** News that no command asked for: the room closed, too fast. */
+listen((now, before) => {
+  const e = now.net.error;
+  if (e?.stray && e !== before.net.error) toast(errorText(e.code));
+});
+
 export const showCode = (room: string): string => (room.length === 8 ? `${room.slice(0, 4)}-${room.slice(4)}` : room);
 export const readCode = (text: string): string => text.toUpperCase().replace(/^.*\/R\//, "").replace(/[^0-9A-Z]/g, "");
 export const roomLink = (room: string): string => `${location.origin}/r/${showCode(room)}`;
@@ -31,11 +37,11 @@ async function enter(c: Command): Promise<void> {
 }
 
 export const quick = (): Promise<void> => {
-  const { quick: q, help } = get().settings;
-  return enter({ t: "quick", ...q, help });
+  const { quick: q, help, think } = get().settings;
+  return enter({ t: "quick", ...q, help, think });
 };
 export const watchBots = (): Promise<void> => enter({ t: "watch" });
-export const newRoom = (rules: RoomRules): Promise<void> => enter({ t: "room_new", name: t("room.name", { name: get().net.name }).slice(0, 12), ...rules });
+export const newRoom = (rules: RoomRules): Promise<void> => enter({ t: "room_new", name: t("room.name", { name: get().net.name }).slice(0, 12), ...rules, think: get().settings.think });
 export const join = (room: string): Promise<void> => enter({ t: "room_join", room });
 export const watch = (room: string): Promise<void> => enter({ t: "watch", room });
 export const resumeAt = (game: string, ply: number, seat: Seat, strength: Strength): Promise<void> => enter({ t: "resume_at", game, ply, seat, strength });

@@ -53,7 +53,7 @@ export function connect(room?: string): void {
 function lost(): void {
   socket = null;
   const { link } = get().net;
-  if (link === "moved" || link === "version") return;
+  if (link === "moved" || link === "version" || link === "closed") return;
   take({ t: "line", link: tries === 0 && link === "connecting" ? "connecting" : "lost" });
   const wait = RETRY_MS[Math.min(tries++, RETRY_MS.length - 1)]!;
   retry = setTimeout(() => connect(), wait * (0.8 + 0.4 * Math.random()));

@@ -3,7 +3,7 @@ import { handOf, pick, rankOf, sortCards, type Card } from "./cards";
 import { complete, findMove, hints, snap, verdict, type Verdict } from "./choice";
 import { send } from "./connection";
 import type { Move } from "./engine";
-import { myTurn, type Game } from "./state";
+import { myTurn, type Advice, type Game } from "./state";
 import { get, listen, NO_CHOICE, update, type App, type Choice } from "./store";
 
 interface Options { key: string; legal: Move[]; beat: Move | null }
@@ -97,6 +97,10 @@ export function chooseRank(rank: number, all: boolean): void {
   else for (const c of all ? free : free.slice(0, 1)) chosen.add(c);
   choose({ chosen, hint: -1 });
 }
+
+/** What the bot says of each bid, best first. */
+export const adviceOnBids = (a: App): NonNullable<Advice["bids"]> =>
+  [...((helped(a) && a.net.advice?.bids) || [])].sort((x, y) => (y.exp ?? 0) - (x.exp ?? 0) || (y.win ?? 0) - (x.win ?? 0));
 
 export interface HintList { moves: Move[]; pass: boolean }
 export function hintList(a: App = get()): HintList {

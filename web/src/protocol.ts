@@ -80,7 +80,7 @@ const SERVER = {
   end: (v: unknown): v is Of<typeof end> & { seq: number } => end(v) && int((v as { seq?: unknown }).seq),
   rematch: obj({ yes: three(bool), left_ms: num }),
   review: obj({ game: str, items: list(reviewItem), done: bool, agree: opt(maybe(three(maybe(num)))), worst: opt(maybe(obj({ ply: int, loss: num }))) }),
-  bye: obj({ reason: one("moved", "closing", "idle", "banned", "version"), retry_ms: opt(num) }),
+  bye: obj({ reason: one("moved", "closing", "idle", "banned", "version", "full"), retry_ms: opt(num) }),
 };
 
 function historyEntry(): Check<[Seat, number[], Kind]> {
@@ -115,13 +115,13 @@ export function decode(text: string): Message | { t: "bad"; why: string } {
 }
 
 export type Role = "bid" | "landlord" | "farmer";
-export type RoomRules = { rules: Rules; time: number; help: boolean; allpass: "redeal" | "first"; private: boolean };
+export type RoomRules = { rules: Rules; time: number; help: boolean; allpass: "redeal" | "first"; private: boolean; think?: number };
 
 /** What the page sends; `id` is added by the connection. */
 export type Command =
   | { t: "rename"; name: string }
   | { t: "lobby"; on: boolean }
-  | { t: "quick"; strength: Strength; role: Role; time: number; rules: Rules; help: boolean }
+  | { t: "quick"; strength: Strength; role: Role; time: number; rules: Rules; help: boolean; think: number }
   | ({ t: "room_new"; name?: string } & RoomRules)
   | { t: "room_join"; room: string }
   | { t: "watch"; room?: string }

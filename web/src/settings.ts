@@ -14,6 +14,8 @@ export interface Settings {
   help: boolean;
   counter: boolean;
   ranksOnly: boolean;
+  /** Milliseconds that bots seem to think in my games. */
+  think: number;
   /** The last choices of the lobby. */
   quick: { strength: Strength; role: Role; time: number; rules: Rules };
   sawRules: boolean;
@@ -26,7 +28,7 @@ const KEY = "ddz.settings";
 function defaults(): Settings {
   return {
     lang: navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en", theme: "auto", four: false, sound: true, motion: "normal", smart: true,
-    autopass: true, sort: "rank", help: true, counter: true, ranksOnly: false, quick: { strength: "best", role: "bid", time: 20, rules: "classic" },
+    autopass: true, sort: "rank", help: true, counter: true, ranksOnly: false, think: 800, quick: { strength: "best", role: "bid", time: 20, rules: "classic" },
     sawRules: false, tips: 0, muted: [],
   };
 }

@@ -63,7 +63,8 @@ export interface State {
   review: Review | null;
   rematch: { yes: Three<boolean>; until: number } | null;
   phrase: { seat: Seat; n: number; at: number } | null;
-  error: { code: string; at: number } | null;
+  /** The last error; `stray`: no answer to a command, but news, such as a room that closed. */
+  error: { code: string; at: number; stray: boolean } | null;
 }
 
 export const SEAT_KEPT_MS = 60_000;
@@ -99,7 +100,7 @@ export function reduce(s: State, m: Message | Local, now: number): State {
     case "review.clear": return { ...s, review: null };
     case "welcome": return welcome(s, m);
     case "ok": return s;
-    case "error": return { ...s, error: { code: m.code, at: now } };
+    case "error": return failed(s, m, now);
     case "pong": return s;
     case "lobby": return { ...s, lobby: m };
     case "room": return room(s, m);
@@ -107,7 +108,7 @@ export function reduce(s: State, m: Message | Local, now: number): State {
     case "phrase": return { ...s, phrase: { seat: m.seat, n: m.n, at: now } };
     case "advice": return s.game && m.ply === s.game.ply ? { ...s, advice: m } : s;
     case "review": return review(s, m);
-    case "bye": return { ...s, link: m.reason === "moved" ? "moved" : m.reason === "version" ? "version" : s.link };
+    case "bye": return { ...s, link: m.reason === "moved" || m.reason === "version" ? m.reason : m.retry_ms === 0 ? "closed" : s.link };
     case "snapshot": return { ...s, seq: m.seq, gap: false, game: fromSnapshot(m, now), advice: null, rematch: null, review: reviewOf(s, m.game) };
     case "deal": return { ...s, game: dealt(m), advice: null, rematch: null, review: null };
     default: return s.game ? { ...s, ...course(s.game, m, now) } : s;
@@ -118,6 +119,12 @@ function welcome(s: State, m: MessageOf<"welcome">): State {
   const same = m.room !== null && m.room === s.room?.room;
   const kept = { ...s, link: "online" as const, lostAt: null, token: m.token, name: m.name, net: m.net ?? null, gap: false };
   return same ? kept : { ...kept, room: null, game: null, seq: 0, advice: null, rematch: null };
+}
+
+function failed(s: State, m: MessageOf<"error">, now: number): State {
+  const stray = m.id == null;
+  const error = { code: m.code, at: now, stray };
+  return stray && m.code === "gone" ? { ...s, error, room: null, game: null, seq: 0, gap: false, advice: null, rematch: null } : { ...s, error };
 }
 
 function room(s: State, m: MessageOf<"room">): State {

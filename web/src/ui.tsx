@@ -72,17 +72,17 @@ export function Dialog(p: { title: string; onClose: () => void; children: Compon
 }
 
 export type Loaded<T> = { data: T | null; failed: boolean; again: () => void };
-/** Loads once for each key. */
-export function useLoad<T>(key: string, load: () => Promise<T>): Loaded<T> {
+/** Loads once for each key, not before `when`. */
+export function useLoad<T>(key: string, load: () => Promise<T>, when = true): Loaded<T> {
   const [n, again] = useState(0);
   const [s, set] = useState<{ key: string; data: T | null; failed: boolean }>({ key: "", data: null, failed: false });
   useEffect(() => {
     let live = true;
-    load().then((data) => live && set({ key, data, failed: false }), () => live && set({ key, data: null, failed: true }));
+    if (when) load().then((data) => live && set({ key, data, failed: false }), () => live && set({ key, data: null, failed: true }));
     return () => {
       live = false;
     };
-  }, [key, n]);
+  }, [key, n, when]);
   return { data: s.key === key ? s.data : null, failed: s.key === key && s.failed, again: () => again((k) => k + 1) };
 }
 

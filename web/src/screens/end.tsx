@@ -4,6 +4,7 @@ import { leaveRoom, tell } from "../commands";
 import { send } from "../connection";
 import { percent, signed, t, whole, type Key } from "../i18n";
 import { cardsText } from "../moves";
+import { nameOf } from "../names";
 import type { End, Seat } from "../protocol";
 import type { Game, Review } from "../state";
 import { go, useApp } from "../store";
@@ -64,7 +65,7 @@ function Table({ g, end, review }: { g: Game; end: End; review: Review | null })
       <thead><tr><th scope="col">{t("end.player")}</th><th scope="col">{t("end.role")}</th><th scope="col">{t("end.left")}</th><th scope="col">{t("end.match")}</th><th scope="col">{t("end.points")}</th></tr></thead>
       <tbody>{order.map((s) => (
         <tr>
-          <th scope="row">{s === g.me ? <b>{t("role.you")}</b> : seats?.[s].name}</th><td>{t(end.landlord === s ? "role.landlord" : "role.farmer")}</td><td>{end.hands[s].length}</td>
+          <th scope="row">{s === g.me ? <b>{t("role.you")}</b> : nameOf(seats, s)}</th><td>{t(end.landlord === s ? "role.landlord" : "role.farmer")}</td><td>{end.hands[s].length}</td>
           <td>{review?.agree?.[s] != null ? percent(review.agree[s], 0) : "–"}</td><td class={end.points[s] > 0 ? "pos" : "neg"}>{signed(end.points[s], 0)}</td>
         </tr>
       ))}</tbody>

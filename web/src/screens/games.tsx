@@ -3,13 +3,14 @@ import { useState } from "preact/hooks";
 import * as api from "../api";
 import { toast } from "../commands";
 import { language, signed, t, type Key } from "../i18n";
+import { recordName } from "../names";
 import { go, useApp } from "../store";
 import { A, Box, Seg, useLoad, Waiting } from "../ui";
 
 export default function Games() {
   const [whose, setWhose] = useState<"mine" | "all">("mine");
   const token = useApp((a) => a.net.token);
-  const first = useLoad(`${whose} ${token}`, () => (whose === "mine" ? api.games() : api.recent(40)));
+  const first = useLoad(`${whose} ${token}`, () => (whose === "mine" ? api.games() : api.recent(40)), token !== null);
   return (
     <main class="page" id="main">
       <div class="narrow">
@@ -51,7 +52,7 @@ export function GameTable({ first }: { first: api.GameList }) {
           <thead><tr><th scope="col">{t("rev.title")}</th><th scope="col">{t("end.role")}</th><th scope="col" class="opt">{t("end.player")}</th><th scope="col" class="r">{t("end.points")}</th></tr></thead>
           <tbody>{list.games.map((g) => (
             <tr>
-              <td><A href={`/g/${g.game}`} class="num">{when.format(g.at)}</A></td><td class="mut">{t(ROLE[g.role])}</td><td class="mut opt">{g.names.join(" · ")}</td>
+              <td><A href={`/g/${g.game}`} class="num">{when.format(g.at)}</A></td><td class="mut">{t(ROLE[g.role])}</td><td class="mut opt">{([0, 1, 2] as const).map((s) => recordName(g.names, s)).join(" · ")}</td>
               <td class={`r num ${g.won ? "pos" : "neg"}`}>{t(g.won ? "rev.won" : "rev.lost")} {signed(g.points, 0)}</td>
             </tr>
           ))}</tbody>

@@ -98,7 +98,7 @@ function Invite() {
 
 function MyRecord() {
   const token = useApp((a) => a.net.token);
-  const s = useLoad(`stats ${token}`, () => api.stats(100));
+  const s = useLoad(`stats ${token}`, () => api.stats(100), token !== null);
   const d = s.data, farmer = d && { games: d.roles.up.games + d.roles.down.games, won: d.roles.up.won + d.roles.down.won };
   const rate = (r: { games: number; won: number }) => (r.games ? percent(r.won / r.games, 0) : "–");
   return (

@@ -12,7 +12,7 @@ const ROLES: ["landlord" | "up" | "down", Key][] = [["landlord", "role.landlord"
 export default function Me() {
   const [last, setLast] = useState(100);
   const token = useApp((a) => a.net.token);
-  const s = useLoad(`me ${last} ${token}`, () => api.stats(last)), games = useLoad(`mine ${token}`, () => api.games());
+  const s = useLoad(`me ${last} ${token}`, () => api.stats(last), token !== null), games = useLoad(`mine ${token}`, () => api.games(), token !== null);
   return (
     <main class="page" id="main">
       <div class="narrow">

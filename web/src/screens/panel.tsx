@@ -3,7 +3,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { handOf, type Card } from "../cards";
 import { percent, signed, t } from "../i18n";
 import { cardsText, kindName, looseText } from "../moves";
-import { bid, canPass, chooseCards, pass, play } from "../play";
+import { nameOf } from "../names";
+import { adviceOnBids, bid, canPass, chooseCards, pass, play } from "../play";
 import type { Kind, Seat, Think } from "../protocol";
 import { myTurn, type Game } from "../state";
 import { get, setSettings, useApp, type App } from "../store";
@@ -68,7 +69,7 @@ function Advice({ g }: { g: Game }) {
       {g.me !== null && (allowed
         ? a.settings.help ? <Moves a={a} g={g} /> : <button class="btn sm wide" onClick={() => setSettings({ help: true })}>{t("set.help")}</button>
         : <p class="mut small">{t("ai.off")}</p>)}
-      {last?.think && <Thoughts name={a.net.room?.seats[last.seat].name ?? ""} think={last.think} g={g} />}
+      {last?.think && <Thoughts name={nameOf(a.net.room?.seats, last.seat)} think={last.think} g={g} />}
       {alone && (
         <div class="tools">
           <button class="btn sm" onClick={() => void tell({ t: "open", on: !g.hands })} aria-pressed={g.hands !== null}><Icon name="eye" />{t(g.hands ? "ai.hide" : "ai.show")}</button>
@@ -83,7 +84,7 @@ function Moves({ a, g }: { a: App; g: Game }) {
   if (!myTurn(g)) return <p class="mut small">{t("ai.none")}</p>;
   const advice = a.net.advice;
   if (!advice) return a.net.error?.code === "busy" ? <p class="mut small">{t("ai.busy")}</p> : <div class="ghost" aria-label={t("ai.fetch")}><i /><i /><i /></div>;
-  if (advice.bids) return <>{advice.bids.slice(0, 3).map((b, i) => <Row key={b.points} on={i === 0} text={b.points ? t("bid.n", { n: b.points }) : t("bid.none")} kind={t(b.points ? "ai.aslandlord" : "ai.asfarmer")} win={b.win} exp={b.exp} press={() => bid(b.points)} />)}</>;
+  if (advice.bids) return <>{adviceOnBids(a).slice(0, 3).map((b, i) => <Row key={b.points} on={i === 0} text={b.points ? t("bid.n", { n: b.points }) : t("bid.none")} kind={t(b.points ? "ai.aslandlord" : "ai.asfarmer")} win={b.win} exp={b.exp} press={() => bid(b.points)} />)}</>;
   const moves = advice.moves ?? [];
   const bestExp = Math.max(...moves.map((m) => m.exp ?? -Infinity));
   const chosen = handOf([...a.choice.chosen]);
@@ -153,7 +154,7 @@ function Log({ g }: { g: Game }) {
   useEffect(() => {
     ref.current?.scrollTo({ top: 1e6 });
   }, [g.history.length, g.bids.length]);
-  const name = (seat: Seat) => (seat === g.me ? t("role.you") : (seats?.[seat].name ?? ""));
+  const name = (seat: Seat) => (seat === g.me ? t("role.you") : nameOf(seats, seat));
   const role = (seat: Seat) => (g.landlord === null ? "" : g.landlord === seat ? "ll" : "fm");
   return (
     <div class="log" ref={ref} tabIndex={0} aria-label={t("log.title")}>

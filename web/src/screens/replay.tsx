@@ -5,6 +5,7 @@ import { resumeAt, share, toast } from "../commands";
 import { clearReview, send } from "../connection";
 import { percent, signed, t } from "../i18n";
 import { cardsText } from "../moves";
+import { recordName } from "../names";
 import type { ReviewItem, Seat } from "../protocol";
 import { pace } from "../settings";
 import { cue } from "../sound";
@@ -52,7 +53,7 @@ function Player({ g }: { g: api.GameRecord }) {
       <main class="felt-host" id="main" ref={felt} aria-label={t("rev.title")} />
       <aside class="side" aria-label={t("rev.title")}>
         <div class="blk">
-          <div class="sec-h"><span>{t("rev.curve")} · {eye === g.me ? t("role.you") : g.names[eye]}</span><span class="num thin">{p && <b>{percent(p.p, 0)}</b>} {at} / {last}</span></div>
+          <div class="sec-h"><span>{t("rev.curve")} · {eye === g.me ? t("role.you") : recordName(g.names, eye)}</span><span class="num thin">{p && <b>{percent(p.p, 0)}</b>} {at} / {last}</span></div>
           <Curve points={curveOf(items, eye, g.landlord, last, g.end.winner)} last={last} at={at} height={matchMedia("(max-width: 599px), (max-height: 480px)").matches ? 76 : 110} onSeek={seek} />
           <div class="ctl">
             <button class="ib" aria-label={t("rev.first")} onClick={() => seek(0)}><Icon name="first" /></button>
@@ -146,7 +147,7 @@ function Moves(p: { g: api.GameRecord; frames: Frame[]; at: number; items: Revie
         return (
           <>
             <button key={k} class={`hr ${k + 1 === at ? "on" : ""}`} onClick={() => p.seek(k + 1)} aria-current={k + 1 === at ? "step" : undefined}>
-              <span class="n num">{k + 1}</span><span class={`s ${f.seat === g.landlord ? "ll" : "fm"}`}>{f.seat === g.me ? t("role.you") : g.names[f.seat]}</span>
+              <span class="n num">{k + 1}</span><span class={`s ${f.seat === g.landlord ? "ll" : "fm"}`}>{f.seat === g.me ? t("role.you") : recordName(g.names, f.seat)}</span>
               <b class={f.cards?.length === 0 ? "mut" : "num"}>{text}</b>
               <span class={`q num ${gr}`}>{loss !== null && item!.legal > 1 ? (loss < 0.0005 ? "0.0" : `−${(100 * loss).toFixed(1)}`) : ""}{gr === "amber" ? " ?!" : gr === "red" ? " ?" : ""}</span>
             </button>

@@ -1,6 +1,7 @@
 // A room before its game: three seats, the rules, the link to send to friends.
 import { roomLink, share, showCode, tell, copy } from "../commands";
 import { t, type Key } from "../i18n";
+import { nameOf } from "../names";
 import type { MessageOf, RoomSeat, Seat, Strength } from "../protocol";
 import { qrPath } from "../qr";
 import { useApp } from "../store";
@@ -32,7 +33,7 @@ function SeatCard({ room, seat, host }: { room: RoomState; seat: Seat; host: boo
   return (
     <div class={`seatcard ${me ? "me" : ""}`}>
       <div class="av"><Icon name={s.kind === "bot" ? "bot" : s.kind === "human" ? "user" : "pin"} /></div>
-      <b>{s.kind === "empty" ? t("room.empty") : me ? `${s.name} (${t("seat.you")})` : s.name}</b>
+      <b>{s.kind === "empty" ? t("room.empty") : me ? `${s.name} (${t("seat.you")})` : nameOf(room.seats, seat)}</b>
       <span class="sub">{s.kind === "bot" ? t(`str.${s.strength ?? "best"}` as Key) : s.kind === "empty" ? " " : `${room.host === seat ? `${t("room.host")} · ` : ""}${s.away ? t("seat.left") : t(s.ready ? "room.isready" : "room.notready")}`}</span>
       <div class="acts">
         {s.kind === "empty" && host && (["easy", "mid", "best"] as Strength[]).map((strength) => <button class="btn sm" onClick={() => void tell({ t: "bot", seat, strength })} aria-label={`${t("room.addbot")} ${t(`str.${strength}` as Key)}`}>{t(`str.${strength}` as Key)}</button>)}

@@ -26,6 +26,7 @@ function Settings() {
         <span>{t("set.lang")}</span><div><Seg label={t("set.lang")} value={s.lang} onPick={(lang) => setSettings({ lang })} options={[["zh", "中文"], ["en", "English"]]} /></div>
         <span>{t("set.themes")}</span><div><Seg label={t("set.themes")} value={s.theme} onPick={(theme) => setSettings({ theme })} options={[["auto", t("set.auto")], ["light", t("set.light")], ["dark", t("set.dark")]]} /></div>
         <span>{t("set.motions")}</span><div><Seg label={t("set.motions")} value={s.motion} onPick={(motion) => setSettings({ motion })} options={[["normal", t("set.normal")], ["fast", t("set.fast")], ["none", t("set.none")]]} /></div>
+        <span>{t("set.think")}</span><div><Seg label={t("set.think")} value={s.think} onPick={(think) => setSettings({ think })} options={[[0, t("set.atonce")], [800, t("set.normal")], [1500, t("set.slow")]]} /></div>
         <span>{t("set.sort")}</span><div><Seg label={t("set.sort")} value={s.sort} onPick={(sort) => setSettings({ sort })} options={[["rank", t("set.byrank")], ["kind", t("set.bykind")]]} /></div>
       </div>
       <Switch label={t("set.sound")} on={s.sound} set={(sound) => { setSettings({ sound }); cue("turn"); }} />

@@ -7,7 +7,7 @@ import { t, type Key } from "../i18n";
 import { errorText } from "../commands";
 import type { Spoken } from "../announce";
 import { watchEvents } from "../announce";
-import { get, go, setSettings, update, useApp } from "../store";
+import { get, go, setSettings, update, useApp, type App } from "../store";
 import { A, Icon } from "../ui";
 import { Lobby } from "./lobby";
 import { Room } from "./room";
@@ -40,8 +40,11 @@ const LINKS: [string, Key][] = [["/", "nav.lobby"], ["/table", "nav.table"], ["/
 
 const section = (path: string): string => (path.startsWith("/r/") ? "/table" : path.startsWith("/g/") ? "/replays" : path === "/me" ? "/rank" : path);
 
+/** A game is on the table: running, or just ended and its room not yet waiting for another. */
+const inGame = (a: App): boolean => a.net.game !== null && !(a.net.game.end && a.net.room?.state === "wait");
+
 export function Shell() {
-  const path = useApp((a) => a.path), room = useApp((a) => a.net.room), playing = useApp((a) => a.net.game !== null);
+  const path = useApp((a) => a.path), room = useApp((a) => a.net.room), playing = useApp(inGame);
   useApp((a) => a.settings);
   const at = section(path);
   const atTable = at === "/table" && (room === null || room.state !== "wait" || playing);
@@ -67,7 +70,7 @@ function Page({ path, at }: { path: string; at: string }) {
 
 /** A room's address: joins it, then shows the room or its game. */
 function AtTable({ path }: { path: string }) {
-  const room = useApp((a) => a.net.room), online = useApp((a) => a.net.link === "online"), playing = useApp((a) => a.net.game !== null);
+  const room = useApp((a) => a.net.room), online = useApp((a) => a.net.link === "online"), playing = useApp(inGame);
   const [gone, setGone] = useState<string | null>(null);
   const code = path.startsWith("/r/") ? readCode(path.slice(3)) : null;
   useEffect(() => {

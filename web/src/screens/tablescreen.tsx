@@ -1,10 +1,11 @@
 // The table with what surrounds it: side panel, end sheet, banners. The felt itself is the module in table/.
 import { useEffect, useRef } from "preact/hooks";
-import { askLeave } from "../commands";
+import { askLeave, tell } from "../commands";
 import { here, nudge } from "../connection";
 import { t } from "../i18n";
 import { keysAtTable } from "../keys";
 import * as act from "../play";
+import type { Seat } from "../protocol";
 import { pace } from "../settings";
 import { cue } from "../sound";
 import { SEAT_KEPT_MS } from "../state";
@@ -20,10 +21,16 @@ function press(id: string): void {
   else if (id === "play") act.play();
   else if (id === "unhost") act.host(false);
   else if (id === "nopass") act.stopAutopass();
+  else if (id === "sit") sit();
   else if (id === "host") act.host(true);
   else if (id === "talk") update({ dialog: "invite" });
   else if (id === "leave") askLeave();
   else if (id.startsWith("bid")) act.bid(Number(id.slice(3)));
+}
+
+function sit(): void {
+  const seat = get().net.room?.seats.findIndex((s) => s.kind === "bot") ?? -1;
+  if (seat >= 0) void tell({ t: "sit", seat: seat as Seat });
 }
 
 let view: TableView | null = null;
@@ -84,6 +91,7 @@ function Banner() {
   useTick(link === "lost");
   if (link === "moved") return <div class="banner" role="status">{t("net.other")}<button class="btn sm pri" onClick={here}>{t("net.here")}</button></div>;
   if (link === "connecting") return <div class="banner" role="status"><i class="spin" />{t("net.conn")}<button class="btn sm late" onClick={nudge}>{t("net.retry")}</button></div>;
+  if (link === "closed") return <div class="banner" role="status">{t("net.closed")}<button class="btn sm pri" onClick={here}>{t("net.retry")}</button></div>;
   if (link !== "lost") return null;
   const left = Math.max(0, Math.ceil(((lostAt ?? Date.now()) + SEAT_KEPT_MS - Date.now()) / 1000));
   return <div class="banner" role="status"><i class="spin" /><span>{seated ? t("net.re", { n: left }) : t("net.conn")}</span></div>;

@@ -3,7 +3,8 @@ import { cardName, percent, rankName, signed, t, type Key } from "../i18n";
 import { handOf, rankOf, rankText, sortCards, suitOf, type Card } from "../cards";
 import { findMove, lay, type Verdict } from "../choice";
 import { cardsText, kindName, moveText } from "../moves";
-import { canPass, helped, hintList, hosted, judge, options } from "../play";
+import { nameOf } from "../names";
+import { adviceOnBids, canPass, helped, hintList, hosted, judge, options } from "../play";
 import type { Seat } from "../protocol";
 import { known, myTurn, unseen, type Game, type Lying } from "../state";
 import type { App } from "../store";
@@ -36,7 +37,7 @@ export function liveModel(a: App): TableModel | null {
     backs: g.me === null && !open0 && !g.end ? g.counts[0] : 0,
     chosen: a.choice.chosen, fresh: new Set(g.fresh), prepared: !mine, live: g.me !== null && g.phase === "play" && !hosted(g),
     veil: hosted(g) && !g.end ? t("chip.hosted") : "",
-    chip: chipOf(a, g), clock: mine && !hosted(g) ? { deadline: g.deadline, total: g.total } : null, buttons: mine && !hosted(g) ? buttonsOf(a, g) : [],
+    chip: chipOf(a, g), clock: mine && !hosted(g) ? { deadline: g.deadline, total: g.total } : null, buttons: mine && !hosted(g) ? buttonsOf(a, g) : g.me === null ? watcherButtons(a) : [],
     tools: g.end ? [] : toolsOf(a, g),
     centre: mine && g.phase === "play" && !g.beat ? t(g.history.length === 0 && g.landlord === g.me ? "turn.llfirst" : "turn.lead") : "",
     banner: "", strip: a.settings.counter && g.phase === "play" && g.me !== null && !g.hands ? counterCells(g) : null,
@@ -51,7 +52,7 @@ function seatView(a: App, g: Game, seat: Seat, place: Place): SeatView {
   const role = g.landlord === null ? "" : g.landlord === seat ? "ll" : "fm";
   const count = g.end ? g.end.hands[seat].length : g.counts[seat];
   return {
-    seat, name: you ? t("role.you") : (info?.name ?? ""), role, roleText: role === "ll" ? t("role.landlord") : role === "fm" ? t("role.farmer") : "",
+    seat, name: you ? t("role.you") : nameOf(a.net.room?.seats, seat), role, roleText: role === "ll" ? t("role.landlord") : role === "fm" ? t("role.farmer") : "",
     icon: role === "ll" ? "crown" : info?.kind === "bot" && role === "" ? "bot" : role === "fm" ? "hat" : "user",
     sub: subText(a, g, seat, place, count), count, low: count <= 2 && !g.end,
     turn: g.turn === seat && !you ? { deadline: g.deadline, total: g.total } : null, gone: g.away[seat] !== null,
@@ -135,12 +136,12 @@ function emptyChip(a: App, g: Game): Chip {
 function waitingChip(a: App, g: Game): Chip | null {
   if (g.me !== null && a.choice.chosen.size) return plain(t("chip.prepared"));
   if (g.turn === null) return null;
-  return plain(t(g.phase === "bid" ? "chip.waitbid" : "chip.wait", { name: a.net.room?.seats[g.turn].name ?? "" }));
+  return plain(t(g.phase === "bid" ? "chip.waitbid" : "chip.wait", { name: nameOf(a.net.room?.seats, g.turn) }));
 }
 
 function bidChip(a: App): Chip {
-  const bids = helped(a) ? a.net.advice?.bids : null;
-  if (!bids?.length) return plain(t("bid.you"));
+  const bids = adviceOnBids(a);
+  if (!bids.length) return plain(t("bid.you"));
   const best = bids[0]!;
   const parts: Chip["parts"] = [{ text: t("ai.bid", { x: "" }).trim(), as: "" }, { text: best.points ? t("bid.say", { n: best.points }) : t("bid.none"), as: "b" }];
   if (a.net.advice?.win != null) parts.push({ text: t("ai.aslandlord"), as: "faint" }, { text: percent(a.net.advice.win), as: "gold" });
@@ -179,6 +180,13 @@ function buttonsOf(a: App, g: Game): Button[] {
   ];
 }
 
+/** A watcher may take a bot's seat, from the next deal on; not where bots play each other. */
+function watcherButtons(a: App): Button[] {
+  const room = a.net.room;
+  const free = room && room.host !== null && room.seats.some((s) => s.kind === "bot");
+  return free ? [button("sit", t("room.sit"), "", "", { primary: true })] : [];
+}
+
 function toolsOf(a: App, g: Game): Tool[] {
   const people = a.net.room?.seats.filter((s) => s.kind === "human").length ?? 0;
   const seated = g.me !== null;
@@ -190,7 +198,7 @@ function toolsOf(a: App, g: Game): Tool[] {
 }
 
 function bidButtons(a: App, g: Game): Button[] {
-  const bids = helped(a) ? (a.net.advice?.bids ?? []) : [];
+  const bids = adviceOnBids(a);
   return [0, 1, 2, 3].map((points) => {
     const advice = bids.find((b) => b.points === points);
     const best = bids[0]?.points === points;

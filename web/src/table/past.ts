@@ -5,6 +5,7 @@ import { lay } from "../choice";
 import type { Engine } from "../engine";
 import { cardName, percent, signed, t } from "../i18n";
 import { kindName } from "../moves";
+import { recordName } from "../names";
 import type { Kind, ReviewItem, Seat } from "../protocol";
 import { NO_LIE, placeOf, type Lie, type Place, type SeatView, type TableModel } from "./model";
 
@@ -53,7 +54,7 @@ export function replayModel(g: GameRecord, frames: readonly Frame[], at: number,
   for (const seat of [0, 1, 2] as Seat[]) {
     const place = placeOf(seat, bottom), role = !f.landlord ? "" : seat === g.landlord ? "ll" : "fm";
     seats[place] = {
-      seat, name: seat === g.me ? t("role.you") : g.names[seat], role, roleText: role ? t(role === "ll" ? "role.landlord" : "role.farmer") : "",
+      seat, name: seat === g.me ? t("role.you") : recordName(g.names, seat), role, roleText: role ? t(role === "ll" ? "role.landlord" : "role.farmer") : "",
       icon: role === "ll" ? "crown" : role === "fm" ? "hat" : g.kinds[seat] === "bot" ? "bot" : "user", sub: over ? signed(g.end.points[seat], 0) : place === "me" ? t("seat.cards", { n: f.hands[seat]!.length }) : "",
       count: f.hands[seat]!.length, low: f.hands[seat]!.length <= 2, turn: null, gone: false, phrase: "",
     };
