@@ -16,7 +16,7 @@ struct Address {
 };
 
 typedef struct {
-    int connections;                 /* at once */
+    int connections; /* at once */
     float connects_burst, connects_per_s;
     float requests_burst, requests_per_s; /* HTTP */
     float guests_burst, guests_per_s;     /* new tokens */

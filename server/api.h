@@ -24,9 +24,9 @@ struct ApiJob {
     char *body; /* owned */
     size_t n;
     const char *mime;
-    char file[64];     /* name of a download, "" if none */
-    StoreGame *store;  /* to be stored before the answer goes out; owned; NULL: nothing */
-    uint64_t after;    /* the caller's: the write it waits for */
+    char file[64];    /* name of a download, "" if none */
+    StoreGame *store; /* to be stored before the answer goes out; owned; NULL: nothing */
+    uint64_t after;   /* the caller's: the write it waits for */
 };
 
 typedef struct Api Api;

@@ -25,7 +25,8 @@ static void write_maybe(JsonOut *o, const char *key, sqlite3_stmt *q, int column
 }
 
 /* The last n games of a user, newest first, as a table of their own. */
-#define LAST "WITH last AS (SELECT * FROM seat WHERE user = ?1 ORDER BY at DESC, game DESC LIMIT ?2) "
+#define LAST                                                                                       \
+    "WITH last AS (SELECT * FROM seat WHERE user = ?1 ORDER BY at DESC, game DESC LIMIT ?2) "
 
 static void write_totals(JsonOut *o, sqlite3_stmt *q) {
     sqlite3_step(q);
@@ -98,7 +99,8 @@ void api_stats(ApiJob *j, sqlite3 *db) {
 /* user, name, bot, games, mean, mean of squares, rating, deviation; of rated games. */
 static const char board_sql[] =
     "SELECT u.id, u.name, u.bot, count(*) AS n, avg(s.points), avg(s.points * s.points), u.rating, "
-    "u.deviation FROM seat s JOIN user u ON u.id = s.user WHERE s.rated AND s.at >= ?1 GROUP BY u.id "
+    "u.deviation FROM seat s JOIN user u ON u.id = s.user WHERE s.rated AND s.at >= ?1 GROUP BY "
+    "u.id "
     "HAVING n >= ?2 OR u.id = ?3 ORDER BY u.rating - 2 * u.deviation DESC, u.id";
 
 static void write_row(JsonOut *o, sqlite3_stmt *q, int place, bool me) {

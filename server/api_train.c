@@ -137,10 +137,12 @@ typedef struct {
 } Series;
 
 #define EVALUATION(column)                                                                         \
-    "SELECT frames, " column ", " column "_ci95 FROM evaluation WHERE frames > ?1 AND opponent = ?2 " \
+    "SELECT frames, " column ", " column                                                           \
+    "_ci95 FROM evaluation WHERE frames > ?1 AND opponent = ?2 "                                   \
     "AND ?3 = ?3 ORDER BY time"
 #define NET(role, column)                                                                          \
-    "SELECT frames, " column " FROM net_progress WHERE frames > ?1 AND role = '" role "' AND ?2 = ?2 " \
+    "SELECT frames, " column " FROM net_progress WHERE frames > ?1 AND role = '" role              \
+    "' AND ?2 = ?2 "                                                                               \
     "AND (rowid - 1) / 3 % ?3 = 0 ORDER BY time"
 
 static const Series series[] = {
@@ -152,16 +154,19 @@ static const Series series[] = {
     {"loss_down", NET("landlord_down", "loss"), false},
     {"loss_up", NET("landlord_up", "loss"), false},
     {"fps",
-     "SELECT CAST(time * 1000 AS INTEGER), fps FROM progress WHERE frames > ?1 AND ?2 = ?2 AND rowid "
+     "SELECT CAST(time * 1000 AS INTEGER), fps FROM progress WHERE frames > ?1 AND ?2 = ?2 AND "
+     "rowid "
      "% ?3 = 0 ORDER BY time",
      false},
     {"sps",
-     "SELECT CAST(time * 1000 AS INTEGER), (samples - lag(samples) OVER w) / (time - lag(time) OVER "
+     "SELECT CAST(time * 1000 AS INTEGER), (samples - lag(samples) OVER w) / (time - lag(time) "
+     "OVER "
      "w) FROM (SELECT time, max(frames) AS frames, sum(samples) AS samples FROM net_progress GROUP "
      "BY time) WHERE frames > ?1 AND ?2 = ?2 AND ?3 = ?3 WINDOW w AS (ORDER BY time)",
      false},
     {"staleness",
-     "SELECT max(frames), avg(staleness) FROM net_progress WHERE frames > ?1 AND ?2 = ?2 AND (rowid "
+     "SELECT max(frames), avg(staleness) FROM net_progress WHERE frames > ?1 AND ?2 = ?2 AND "
+     "(rowid "
      "- 1) / 3 % ?3 = 0 GROUP BY time ORDER BY time",
      false},
 };
@@ -287,8 +292,7 @@ static void write_run(JsonOut *o, const Run *run, sqlite3 *db, int64_t since) {
     Points *p = malloc(sizeof *p);
     if (!p) abort();
     jsonout_open(o, "series", '{');
-    for (int i = 0; i < N_SERIES; i++)
-        write_series(o, db, &series[i], since, baseline, every, p);
+    for (int i = 0; i < N_SERIES; i++) write_series(o, db, &series[i], since, baseline, every, p);
     jsonout_close(o, '}');
     free(p);
 }

@@ -76,7 +76,8 @@ void auth_deal(Deal *out) {
         card[i] = card[j];
         card[j] = c;
     }
-    for (int i = 0; i < N_CARDS; i++) out->owner[card[i]] = i < 51 ? (uint8_t)(i / 17) : DEAL_BOTTOM;
+    for (int i = 0; i < N_CARDS; i++)
+        out->owner[card[i]] = i < 51 ? (uint8_t)(i / 17) : DEAL_BOTTOM;
 }
 
 uint32_t auth_below(uint32_t n) { return randombytes_uniform(n); }

@@ -2,7 +2,7 @@
  *
  * A token is 32 letters of [0-9A-Za-z_-]: 8 say who (the user's number, 48 random bits), 24 (144
  * bits) prove it. The database keeps the BLAKE2b hash of the proof alone; comparing takes the same
- * time whatever differs. Uses libsodium; auth_init once per process.                                      */
+ * time whatever differs. Uses libsodium; auth_init once per process. */
 #ifndef DIZHU_SERVER_AUTH_H
 #define DIZHU_SERVER_AUTH_H
 #include "engine/base/status.h"

@@ -63,7 +63,7 @@ static void own_path(const char *name, char out[4200]) {
 
 static void run_server(const BenchRun *b, int out) {
     char path[4200], db[96], clients[16], commit[16], workers[16], log[96];
-    static const char *const precisions[] = {"fp32", "bf16", "int8"};
+    static const char *const precisions[] = {"auto", "fp32", "bf16", "int8"};
     own_path("dizhu-serve", path);
     snprintf(db, sizeof db, "%s/db.sqlite", b->dir);
     snprintf(log, sizeof log, "%s/log.txt", b->dir);
@@ -73,9 +73,9 @@ static void run_server(const BenchRun *b, int out) {
     dup2(out, STDOUT_FILENO);
     int null = open("/dev/null", O_RDWR);
     dup2(null, STDERR_FILENO);
-    execl(path, path, "--port", "0", "--db", db, "--log", log, "--think", "0", "--max-clients", clients,
-          "--per-address", clients, "--commit", commit, "--workers", workers, "--precision",
-          precisions[b->precision], b->model ? "--model" : NULL, b->model, NULL);
+    execl(path, path, "--port", "0", "--db", db, "--log", log, "--think", "0", "--max-clients",
+          clients, "--per-address", clients, "--commit", commit, "--workers", workers,
+          "--precision", precisions[b->precision], b->model ? "--model" : NULL, b->model, NULL);
     _exit(1);
 }
 
@@ -108,7 +108,8 @@ static void stop_server(BenchRun *b) {
     if (system(command) != 0) fprintf(stderr, "dizhu: %s was left behind\n", b->dir);
 }
 
-/* A figure of the server's process: field of /proc/PID/status in kB, or its seconds of processor. */
+/* A figure of the server's process: field of /proc/PID/status in kB, or its seconds of processor.
+ */
 static double server_kb(const BenchRun *b, const char *field) {
     char path[64], line[256];
     double kb = 0;
@@ -234,8 +235,8 @@ static void make_move(BenchRun *b, Client *c) {
         c->cards &= ~(1ull << card);
         at += snprintf(list + at, sizeof list - (size_t)at, "%s%d", at ? "," : "", card);
     }
-    snprintf(text, sizeof text, "{\"t\":\"play\",\"id\":%d,\"ply\":%d,\"cards\":[%s]}", ++c->id, c->ply,
-             list);
+    snprintf(text, sizeof text, "{\"t\":\"play\",\"id\":%d,\"ply\":%d,\"cards\":[%s]}", ++c->id,
+             c->ply, list);
     c->my_turn = false;
     c->bot_due = c->ack_due = true;
     c->sent_s = clock_s();
@@ -276,8 +277,9 @@ static double measure_idle(BenchRun *b) {
 }
 
 static Status open_clients(BenchRun *b, int epoll) {
-    static const char quick[] = "{\"t\":\"quick\",\"id\":1,\"strength\":\"best\",\"role\":\"landlord\","
-                                "\"time\":0,\"rules\":\"douzero\",\"help\":false,\"think\":0}";
+    static const char quick[] =
+        "{\"t\":\"quick\",\"id\":1,\"strength\":\"best\",\"role\":\"landlord\","
+        "\"time\":0,\"rules\":\"douzero\",\"help\":false,\"think\":0}";
     double from = clock_s();
     for (int i = 0; i < b->clients; i++) {
         Client *c = &b->client[i];
@@ -337,16 +339,18 @@ static void print_latency(const BenchRun *b, const char *name, Latencies *l) {
 
 static void report(BenchRun *b, double idle_kb, double cpu_s, double bench_s, double playing_kb) {
     if (b->json) {
-        printf("{\"clients\": %d, \"pace_ms\": %d, \"seconds\": %d, \"moves_per_s\": %.1f, \"games\": "
-               "%llu, \"errors\": %llu, \"server_cores\": %.3f, \"bench_cores\": %.3f, "
-               "\"idle_kb_per_connection\": %.2f, \"playing_kb_per_client\": %.2f",
-               b->clients, b->pace_ms, b->seconds, (double)b->moves / b->seconds,
-               (unsigned long long)b->games, (unsigned long long)b->errors, cpu_s / b->seconds,
-               bench_s / b->seconds, idle_kb, playing_kb);
+        printf(
+            "{\"clients\": %d, \"pace_ms\": %d, \"seconds\": %d, \"moves_per_s\": %.1f, \"games\": "
+            "%llu, \"errors\": %llu, \"server_cores\": %.3f, \"bench_cores\": %.3f, "
+            "\"idle_kb_per_connection\": %.2f, \"playing_kb_per_client\": %.2f",
+            b->clients, b->pace_ms, b->seconds, (double)b->moves / b->seconds,
+            (unsigned long long)b->games, (unsigned long long)b->errors, cpu_s / b->seconds,
+            bench_s / b->seconds, idle_kb, playing_kb);
     } else {
-        printf("%d clients, a move every %d ms, %d s: %.1f moves/s, %llu games ended, %llu errors\n",
-               b->clients, b->pace_ms, b->seconds, (double)b->moves / b->seconds,
-               (unsigned long long)b->games, (unsigned long long)b->errors);
+        printf(
+            "%d clients, a move every %d ms, %d s: %.1f moves/s, %llu games ended, %llu errors\n",
+            b->clients, b->pace_ms, b->seconds, (double)b->moves / b->seconds,
+            (unsigned long long)b->games, (unsigned long long)b->errors);
         printf("server: %.2f cores, this bench: %.2f cores\n", cpu_s / b->seconds,
                bench_s / b->seconds);
         printf("memory: %.1f kB per idle connection, %.1f kB per client that plays\n", idle_kb,
@@ -391,19 +395,23 @@ static Status bench(BenchRun *b) {
 }
 
 int main(int argc, char **argv) {
-    BenchRun b = {.clients = 2000, .idle = 2000, .seconds = 30, .warm = 10, .pace_ms = 1000,
-                  .commit_ms = 2};
+    BenchRun b = {
+        .clients = 2000, .idle = 2000, .seconds = 30, .warm = 10, .pace_ms = 1000, .commit_ms = 2};
     const Option options[] = {
         {"clients", OPT_INT, &b.clients, "games at once", 1, 100000, NULL, false},
-        {"idle", OPT_INT, &b.idle, "idle connections to measure memory with", 0, 100000, NULL, false},
+        {"idle", OPT_INT, &b.idle, "idle connections to measure memory with", 0, 100000, NULL,
+         false},
         {"seconds", OPT_INT, &b.seconds, "to measure", 1, 3600, NULL, false},
         {"warm-up", OPT_INT, &b.warm, "seconds before", 0, 600, NULL, false},
-        {"pace", OPT_INT, &b.pace_ms, "milliseconds between a client's moves", 0, 60000, NULL, false},
+        {"pace", OPT_INT, &b.pace_ms, "milliseconds between a client's moves", 0, 60000, NULL,
+         false},
         {"connect", OPT_STR, &b.connect, "a server that runs, instead of one of its own", 0, 0,
          "ADDRESS:PORT", false},
         {"model", OPT_STR, &b.model, "weights that its bots play with", 0, 0, "FILE", false},
-        {"precision", OPT_CHOICE, &b.precision, "of their arithmetic", 0, 0, "fp32|bf16|int8", false},
-        {"workers", OPT_INT, &b.workers, "its threads for bots, 0: its default", 0, 64, NULL, false},
+        {"precision", OPT_CHOICE, &b.precision, "of their arithmetic", 0, 0, "auto|fp32|bf16|int8",
+         false},
+        {"workers", OPT_INT, &b.workers, "its threads for bots, 0: its default", 0, 64, NULL,
+         false},
         {"commit", OPT_INT, &b.commit_ms, "milliseconds that its commits wait for more", 0, 1000,
          NULL, false},
         {"json", OPT_FLAG, &b.json, "print one object", 0, 0, NULL, true},

@@ -385,25 +385,22 @@ static const char *do_review(Session *s, const ClientMessage *c) {
     return done;
 }
 
-static const char *do_hello(Session *s, const ClientMessage *c) { // the socket calls lobby_hello itself
+static const char *do_hello(Session *s,
+                            const ClientMessage *c) { // the socket calls lobby_hello itself
     (void)s;
     (void)c;
     return "bad_state";
 }
 
 static const Handler handlers[N_COMMANDS] = {
-    [CMD_HELLO] = do_hello,         [CMD_PING] = do_ping,
-    [CMD_RENAME] = do_rename,       [CMD_LOBBY] = do_lobby,
-    [CMD_QUICK] = do_quick,         [CMD_ROOM_NEW] = do_room_new,
-    [CMD_ROOM_JOIN] = do_room_join, [CMD_WATCH] = do_watch,
-    [CMD_ROOM_LEAVE] = do_room_leave, [CMD_ROOM_SET] = do_room_set,
-    [CMD_SIT] = do_sit,             [CMD_BOT] = do_bot,
-    [CMD_REMOVE] = do_remove,       [CMD_SWAP] = do_swap,
-    [CMD_READY] = do_ready,         [CMD_START] = do_start,
-    [CMD_BID] = do_bid,             [CMD_PLAY] = do_play,
-    [CMD_HOST] = do_host,           [CMD_OPEN] = do_open,
-    [CMD_UNDO] = do_undo,           [CMD_ADVISE] = do_advise,
-    [CMD_PHRASE] = do_phrase,       [CMD_REMATCH] = do_rematch,
+    [CMD_HELLO] = do_hello,         [CMD_PING] = do_ping,     [CMD_RENAME] = do_rename,
+    [CMD_LOBBY] = do_lobby,         [CMD_QUICK] = do_quick,   [CMD_ROOM_NEW] = do_room_new,
+    [CMD_ROOM_JOIN] = do_room_join, [CMD_WATCH] = do_watch,   [CMD_ROOM_LEAVE] = do_room_leave,
+    [CMD_ROOM_SET] = do_room_set,   [CMD_SIT] = do_sit,       [CMD_BOT] = do_bot,
+    [CMD_REMOVE] = do_remove,       [CMD_SWAP] = do_swap,     [CMD_READY] = do_ready,
+    [CMD_START] = do_start,         [CMD_BID] = do_bid,       [CMD_PLAY] = do_play,
+    [CMD_HOST] = do_host,           [CMD_OPEN] = do_open,     [CMD_UNDO] = do_undo,
+    [CMD_ADVISE] = do_advise,       [CMD_PHRASE] = do_phrase, [CMD_REMATCH] = do_rematch,
     [CMD_RESUME_AT] = do_resume_at, [CMD_REVIEW] = do_review,
 };
 

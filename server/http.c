@@ -9,11 +9,11 @@ enum { CHUNK = 16 << 10, HEADER_BYTES = 2048 };
 typedef struct {
     const uint8_t *body; /* what is being sent */
     size_t n, at;
-    char *owned;         /* body, if it is this connection's */
-    ApiJob *waiting;     /* its answer is awaited; it knows us as owner */
-    ApiJob *upload;      /* a body is arriving */
+    char *owned;     /* body, if it is this connection's */
+    ApiJob *waiting; /* its answer is awaited; it knows us as owner */
+    ApiJob *upload;  /* a body is arriving */
     struct lws *wsi;
-    bool head;           /* without a body */
+    bool head; /* without a body */
 } HttpConn;
 const size_t http_conn_bytes = sizeof(HttpConn);
 

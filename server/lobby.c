@@ -65,8 +65,7 @@ static void list_time(void *owner) {
 
 void lobby_list_changed(Lobby *l) {
     l->list_changed = true;
-    if (l->list_timer.place == 0)
-        timers_set(&l->timers, &l->list_timer, l->now_us, list_time, l);
+    if (l->list_timer.place == 0) timers_set(&l->timers, &l->list_timer, l->now_us, list_time, l);
 }
 
 void lobby_send_list(Session *s) { session_send(s, list_message(s->lobby)); }
@@ -158,8 +157,8 @@ Session *lobby_hello(Lobby *l, void *conn, const ClientMessage *c) {
     Room *wanted = *c->room ? lobby_room(l, c->room) : s->room, *old = s->room;
     bool gone = *c->room && !wanted;
     if (gone) wanted = s->room;
-    bool resumed = wanted && wanted == old && c->seq >= 0 && c->seq <= s->seq &&
-                   c->seq + 1 >= s->ring_from;
+    bool resumed =
+        wanted && wanted == old && c->seq >= 0 && c->seq <= s->seq && c->seq + 1 >= s->ring_from;
     send_welcome(s, token, wanted, resumed);
     if (gone) session_error(s, -1, "gone");
     if (!wanted) return s;
@@ -336,6 +335,8 @@ static void restore_room(void *ctx, const StoreRoom *o) {
             else if (r->mode != MODE_ROOM) room_seat_bot(r, seat, STRENGTH_BEST);
         }
     }
+    StoreGame last;
+    if (o->last && reader_game(l->reader, o->last, &last) == ST_OK) play_restore_ended(r, &last);
     r->host = o->host >= 0 && r->seat[o->host].kind == SEAT_HUMAN ? o->host : -1;
     room_tell(r);
 }

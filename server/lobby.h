@@ -50,9 +50,9 @@ struct Session {
     bool wants_lobby;
     void *conn; /* NULL: not connected */
     Room *room;
-    int8_t seat;        /* in room, -1: watches */
-    Session *room_next; /* all in the room */
-    int holds;          /* games in progress whose result is his */
+    int8_t seat;             /* in room, -1: watches */
+    Session *room_next;      /* all in the room */
+    int holds;               /* games in progress whose result is his */
     uint32_t seq, ring_from; /* last number given; the lowest that the ring has */
     Msg **ring;              /* [RING_EVENTS], by seq; allocated when first needed */
     int64_t last_id;
@@ -84,11 +84,11 @@ struct Lobby {
     Bots *bots;
     Out out;
     Timers timers;
-    int64_t now_us;            /* monotonic */
-    int64_t (*wall_ms)(void);  /* Unix time */
-    void (*deal)(Deal *out);   /* auth_deal, or a test's */
+    int64_t now_us;                /* monotonic */
+    int64_t (*wall_ms)(void);      /* Unix time */
+    void (*deal)(Deal *out);       /* auth_deal, or a test's */
     uint32_t (*below)(uint32_t n); /* auth_below, or a test's */
-    size_t n_buckets;          /* of both tables, a power of two */
+    size_t n_buckets;              /* of both tables, a power of two */
     Session **sessions;
     Room **rooms;
     int n_sessions, n_connected, n_rooms, n_playing;
@@ -117,7 +117,7 @@ void lobby_refuse(Session *s, int64_t id, const char *code);
 void lobby_gone(Session *s); /* its connection was lost; s may be freed */
 /* The connection dropped what it could not send: the session gets a snapshot. */
 void lobby_resync(Session *s);
-void lobby_jobs(Lobby *l);   /* takes the bots' answers */
+void lobby_jobs(Lobby *l); /* takes the bots' answers */
 /* Runs what is due at now_us. */
 void lobby_tick(Lobby *l);
 
@@ -126,10 +126,11 @@ Session *session_by_user(Lobby *l, uint64_t user);
 Session *session_new(Lobby *l, const StoreUser *u, bool saved);
 /* Frees a session that nobody needs: no connection, no room, no game. */
 void session_release(Session *s);
-void session_save(Session *s); /* its user exists in the database from here on */
+void session_save(Session *s);          /* its user exists in the database from here on */
 void session_send(Session *s, Msg *m);  /* takes the reference */
 void session_event(Session *s, Msg *m); /* the same, numbered and kept */
-void session_answer(Session *s, int64_t id, Msg *m, uint32_t seq); /* remembers; keeps the caller's reference */
+void session_answer(Session *s, int64_t id, Msg *m,
+                    uint32_t seq); /* remembers; keeps the caller's reference */
 void session_ok(Session *s, int64_t id);
 void session_ok_room(Session *s, int64_t id, const Room *room, int seat); /* seat -1: watches */
 void session_error(Session *s, int64_t id, const char *code);

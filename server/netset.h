@@ -16,8 +16,8 @@ typedef struct {
 
 /* Loads a weights file that has all three roles. The log has what went wrong. */
 Status netset_load(const char *path, Precision p, NetSet **out);
-NetSet *netset_ref(NetSet *n);   /* NULL gives NULL */
-void netset_unref(NetSet *n);    /* NULL is allowed */
+NetSet *netset_ref(NetSet *n); /* NULL gives NULL */
+void netset_unref(NetSet *n);  /* NULL is allowed */
 
 /* What a value of Q means to the seat that made the move: its chance to win and the points it may
  * expect, given the stakes after the move: base (max(1, bid)) and bombs so far. A net knows one of

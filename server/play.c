@@ -2,6 +2,7 @@
  *
  * An action goes: the table accepts it, the store is given it, then everybody is told - and hears
  * it only once it is durable, because the store's number goes with each message.            */
+#include "engine/base/log.h"
 #include "server/room.h"
 #include "server/view.h"
 #include <math.h>
@@ -165,7 +166,11 @@ void play_restore(Room *r, const StoreLive *l, int n_acts, const StoreAct *acts)
     new_table(r);
     TableSetup setup = {l->game, l->rules, l->first, l->allpass, l->chosen, l->deal};
     table_init(r->table, &setup);
-    for (int i = 0; i < n_acts; i++) table_redo(r->table, &acts[i]);
+    for (int i = 0; i < n_acts; i++) {
+        if (!table_redo(r->table, &acts[i])) continue;
+        log_error("game %s does not replay beyond action %d", r->table->id, i);
+        break;
+    }
     take_players(r);
     for (int s = 0; s < N_SEATS; s++) {
         if (l->user[s] == r->player_user[s] || user_is_bot(l->user[s])) continue;
@@ -181,6 +186,18 @@ void play_restore(Room *r, const StoreLive *l, int n_acts, const StoreAct *acts)
     r->rated = l->rated;
     set_state(r, ROOM_PLAY);
     next_turn(r);
+}
+
+void play_restore_ended(Room *r, const StoreGame *g) {
+    new_table(r);
+    if (table_from_game(g, r->table) != ST_OK) {
+        free(r->table);
+        r->table = NULL;
+        return;
+    }
+    r->rated = g->rated;
+    r->state = ROOM_OVER;
+    for (int s = 0; s <= N_SEATS; s++) r->end[s] = view_end(r->table, g->rated, NULL, NULL);
 }
 
 void play_drop(Room *r) {

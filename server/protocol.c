@@ -58,12 +58,18 @@ static const Field fields[N_COMMANDS][10] = {
                    OPTIONAL("lang", F_CHOICE, lang, 0, 0, "zh|en"),
                    OPTIONAL("token", F_TEXT, token, 1, TOKEN_CHARS, NULL),
                    OPTIONAL("room", F_ROOM, room, 0, 0, NULL),
-                   OPTIONAL("seq", F_INT64, seq, 0, INT_MAX, NULL), END},
+                   OPTIONAL("seq", F_INT64, seq, 0, INT_MAX, NULL),
+                   END},
     [CMD_PING] = {{"c", F_INT64, false, AT(c), -(1ll << 53), 1ll << 53, NULL}, END},
     [CMD_RENAME] = {{"name", F_NAME, false, AT(name), 0, 0, NULL}, END},
     [CMD_LOBBY] = {FLAG("on", on), END},
-    [CMD_QUICK] = {STRENGTH, {"role", F_CHOICE, false, AT(role), 0, 0, "bid|landlord|farmer"},
-                   TIME, RULES, FLAG("help", help), THINK, END},
+    [CMD_QUICK] = {STRENGTH,
+                   {"role", F_CHOICE, false, AT(role), 0, 0, "bid|landlord|farmer"},
+                   TIME,
+                   RULES,
+                   FLAG("help", help),
+                   THINK,
+                   END},
     [CMD_ROOM_NEW] = {OPTIONAL("name", F_NAME, name, 0, 0, NULL), RULES, TIME, FLAG("help", help),
                       ALLPASS, FLAG("private", private_), THINK, END},
     [CMD_ROOM_JOIN] = {ROOM, END},
@@ -263,7 +269,8 @@ static Status refuse(const char **code, const char **why, const char *c, const c
     return ST_INVALID;
 }
 
-static Status read_message(const json_t *root, ClientMessage *c, const char **code, const char **why) {
+static Status read_message(const json_t *root, ClientMessage *c, const char **code,
+                           const char **why) {
     const json_t *t = json_object_get(root, "t"), *id = json_object_get(root, "id");
     const char *type = json_string_value(t);
     int kind = 0;

@@ -15,7 +15,7 @@
 enum {
     PROTOCOL_MAX_BYTES = 4096,
     PROTOCOL_MAX_DEPTH = 4,
-    NAME_CHARS = 12,             /* code points */
+    NAME_CHARS = 12, /* code points */
     NAME_BYTES = 4 * NAME_CHARS + 1,
     ROOM_CODE_CHARS = 8,
     TOKEN_CHARS = 32,
@@ -66,10 +66,10 @@ typedef enum { LANG_ZH, LANG_EN } Lang;
 
 /* Integers that are absent are -1, texts that are absent are "". */
 typedef struct {
-    uint8_t kind;      /* CommandKind */
-    int64_t id;        /* -1: hello and ping have none */
+    uint8_t kind; /* CommandKind */
+    int64_t id;   /* -1: hello and ping have none */
     int64_t c, seq, ply;
-    int32_t rules;     /* RulesetId of classic or douzero */
+    int32_t rules; /* RulesetId of classic or douzero */
     int32_t strength, role, time, help, allpass, private_, think, lang;
     int32_t seat, a, b, on, yes, points, n, from;
     int32_t n_cards;

@@ -2,8 +2,8 @@
 #include <math.h>
 
 static const double pi = 3.14159265358979323846;
-static const double scale = 173.7178;  /* between Glicko and Glicko-2 units */
-static const double tau = 0.5;         /* how fast volatility may change */
+static const double scale = 173.7178; /* between Glicko and Glicko-2 units */
+static const double tau = 0.5;        /* how fast volatility may change */
 static const double most_deviation = 350, least_deviation = 30, day_ms = 86400000.0;
 
 Rating rating_new(void) { return (Rating){1500, most_deviation, 0.06, 0}; }

@@ -38,20 +38,20 @@ struct Room {
     Session *people; /* all who are here, seated or not */
     int n_people;
     /* the game */
-    Table *table;               /* NULL: none yet */
-    Session *player[N_SEATS];   /* whose result it is; NULL: a bot's */
+    Table *table;             /* NULL: none yet */
+    Session *player[N_SEATS]; /* whose result it is; NULL: a bot's */
     uint64_t player_user[N_SEATS];
     bool rated, opened, resumed;
-    Msg *end[N_SEATS + 1];      /* the end message by seat, and a watcher's */
-    uint64_t stamp;             /* changes with every action: an answer to an older one is void */
+    Msg *end[N_SEATS + 1];        /* the end message by seat, and a watcher's */
+    uint64_t stamp;               /* changes with every action: an answer to an older one is void */
     int64_t turn_us, deadline_us; /* deadline 0: no limit */
     Timer turn, bot, pause;
-    bool bot_ready;             /* bot_choice waits for its time */
+    bool bot_ready; /* bot_choice waits for its time */
     Choice bot_choice;
     Advice bot_advice;
     uint8_t bot_why;
-    int jobs;                   /* of the bots, not yet back */
-    bool closed;                /* freed when the last job is back */
+    int jobs;    /* of the bots, not yet back */
+    bool closed; /* freed when the last job is back */
 };
 
 /* room.c */
@@ -80,8 +80,9 @@ void room_restore_person(Room *r, Session *s, int seat);
 void room_forget(Room *r); /* frees it in silence; the database keeps it */
 
 /* play.c */
-void play_start(Room *r);                  /* deals; all seats are taken */
-void play_start_from(Room *r, Table *t);   /* goes on from t, which is copied */
+void play_start(Room *r);                             /* deals; all seats are taken */
+void play_start_from(Room *r, Table *t);              /* goes on from t, which is copied */
+void play_restore_ended(Room *r, const StoreGame *g); /* the game that ended last */
 void play_restore(Room *r, const StoreLive *l, int n_acts, const StoreAct *acts);
 const char *play_bid(Room *r, int seat, int points, Why why, int64_t id);
 const char *play_cards(Room *r, int seat, const uint8_t *cards, int n, Why why, int64_t id);

@@ -27,7 +27,8 @@ CREATE TABLE room (
   private INTEGER NOT NULL,
   think INTEGER NOT NULL,
   wish INTEGER NOT NULL,                  -- RoleWish of a quick game
-  host INTEGER                            -- seat
+  host INTEGER,                           -- seat
+  last INTEGER                            -- the game that ended last in it
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE room_seat (
   room TEXT NOT NULL REFERENCES room (code) ON DELETE CASCADE,

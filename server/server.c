@@ -55,8 +55,7 @@ static void sweep(struct lws_sorted_usec_list *sul) {
     Server *s = (Server *)((char *)sul - offsetof(Server, sweeper));
     s->lobby->now_us = now_us();
     socket_sweep(s);
-    if (++s->sweeps % (FORGET_MS / SWEEP_MS) == 0)
-        addresses_sweep(s->addresses, s->lobby->now_us);
+    if (++s->sweeps % (FORGET_MS / SWEEP_MS) == 0) addresses_sweep(s->addresses, s->lobby->now_us);
     lws_sul_schedule(s->lws, 0, &s->sweeper, sweep, SWEEP_MS * 1000);
 }
 

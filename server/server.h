@@ -4,7 +4,8 @@
  *   http.c    the page, /api, /metrics                                         }
  *   lobby.c.. people, rooms, games                                             }
  *   bots.c    workers that think     store.c  the writer     api.c  the reader   threads
- * The service thread owns all but what the threads are given; they wake it by lws_cancel_service. */
+ * The service thread owns all but what the threads are given; they wake it by lws_cancel_service.
+ */
 #ifndef DIZHU_SERVER_SERVER_H
 #define DIZHU_SERVER_SERVER_H
 #include "server/address.h"
@@ -53,7 +54,7 @@ Status server_start(const ServerOptions *o, Server **out);
 int server_port(const Server *s);
 /* Serves until *stop; then tells everybody and flushes. */
 void server_run(Server *s, volatile const int *stop); /* SIGINT and lws_cancel_service end a wait */
-void server_free(Server *s); /* NULL is allowed */
+void server_free(Server *s);                          /* NULL is allowed */
 void server_woken(Server *s); /* a thread has something for the service thread */
 
 /* socket.c */

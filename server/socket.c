@@ -3,8 +3,8 @@
  * Each connection has a queue of messages, each with the write it must wait for. The queue goes out
  * in order as far as writes are committed; a connection that waits for a commit stands in a list.
  * Who does not read loses his queue when it grows too long, and gets a snapshot once he reads. */
-#include "server/server.h"
 #include "engine/base/log.h"
+#include "server/server.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +14,9 @@ enum {
     WRITES_AT_ONCE = 16,
     SILENCE_S = 40,
     HELLO_S = 10,
-    STUCK_S = 60,       /* not reading at all for so long closes */
-    STRIKES = 100,      /* messages over the limit before a ban */
-    SPARE_BYTES = 32    /* before a message's text: `{"seq":4294967295,` */
+    STUCK_S = 60,    /* not reading at all for so long closes */
+    STRIKES = 100,   /* messages over the limit before a ban */
+    SPARE_BYTES = 32 /* before a message's text: `{"seq":4294967295,` */
 };
 static const float messages_burst = 40, messages_per_s = 20;
 
@@ -28,8 +28,8 @@ typedef struct {
 
 struct Conn {
     struct lws *wsi;
-    Conn *next, **link;               /* of all */
-    Conn *wait_next, **wait_link;     /* of those that wait; wait_link NULL: not in it */
+    Conn *next, **link;           /* of all */
+    Conn *wait_next, **wait_link; /* of those that wait; wait_link NULL: not in it */
     Address *from;
     Session *session;
     Item *item; /* a ring */
@@ -317,6 +317,8 @@ static void established(Server *s, Conn *c, struct lws *wsi) {
     c->wsi = wsi;
     c->from = lws_get_opaque_user_data(wsi); // set by the HTTP side of this connection
     c->heard_us = c->read_us = s->lobby->now_us;
+    // what the system keeps for one who does not read, beside our own queue
+    setsockopt(lws_get_socket_fd(wsi), SOL_SOCKET, SO_SNDBUF, &(int){QUEUE_BYTES}, sizeof(int));
     c->next = s->conns;
     c->link = &s->conns;
     if (s->conns) s->conns->link = &c->next;

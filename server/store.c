@@ -83,8 +83,7 @@ static bool commit_list(Store *s, const Write *list) {
     if (!may_pass(code)) code = sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
     if (code == SQLITE_OK) return true;
     log_error("database: commit: %s; trying again", sqlite3_errmsg(s->db));
-    if (!sqlite3_get_autocommit(s->db))
-        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    if (!sqlite3_get_autocommit(s->db)) sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
     return false;
 }
 

@@ -30,8 +30,9 @@ typedef struct {
     char code[ROOM_CODE_CHARS + 1], name[NAME_BYTES];
     uint8_t mode, rules, time, help, allpass, private_, wish;
     uint16_t think;
-    int8_t host; /* seat, -1: none */
+    int8_t host;            /* seat, -1: none */
     uint64_t user[N_SEATS]; /* 0: empty */
+    uint64_t last;          /* the game that ended last, 0: none; set by store_put_game alone */
 } StoreRoom;
 
 typedef struct {
@@ -55,7 +56,7 @@ typedef struct {
     uint8_t role, bombs;
     int8_t bid; /* -1: none */
     double points;
-    bool rate;     /* take the new rating below */
+    bool rate; /* take the new rating below */
     Rating rating;
 } StoreSeat;
 

@@ -5,16 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SQL_USER,
-    SQL_GAME,
-    SQL_SEATS,
-    SQL_ROOMS,
-    SQL_ROOM_SEATS,
-    SQL_LIVES,
-    SQL_ACTS,
-    N_SQL
-};
+enum { SQL_USER, SQL_GAME, SQL_SEATS, SQL_ROOMS, SQL_ROOM_SEATS, SQL_LIVES, SQL_ACTS, N_SQL };
 
 static const char *const texts[N_SQL] = {
     [SQL_USER] = "SELECT name, hash, rating, deviation, volatility, rated_at FROM user "
@@ -23,8 +14,9 @@ static const char *const texts[N_SQL] = {
         "SELECT at, rules, how, landlord, plies, rated, record, cards, why FROM game WHERE id = ?1",
     [SQL_SEATS] = "SELECT seat, user, name, bot, role, won, points, bid, bombs, spring FROM seat "
                   "WHERE game = ?1",
-    [SQL_ROOMS] = "SELECT code, name, mode, rules, time, help, allpass, private, think, wish, host "
-                  "FROM room",
+    [SQL_ROOMS] =
+        "SELECT code, name, mode, rules, time, help, allpass, private, think, wish, host, "
+        "last FROM room",
     [SQL_ROOM_SEATS] = "SELECT seat, user FROM room_seat WHERE room = ?1",
     [SQL_LIVES] = "SELECT game, room, rules, first, allpass, chosen, deal, rated, user0, user1, "
                   "user2 FROM live",
@@ -175,6 +167,7 @@ static Status restore_rooms(Reader *r, const StoreRestore *to) {
         o.think = (uint16_t)sqlite3_column_int(q, 8);
         o.wish = (uint8_t)sqlite3_column_int(q, 9);
         o.host = (int8_t)int_or(q, 10, -1);
+        o.last = (uint64_t)sqlite3_column_int64(q, 11);
         st = read_room_seats(r, &o);
         if (st == ST_OK) to->room(to->ctx, &o);
     }

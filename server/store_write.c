@@ -15,6 +15,7 @@ enum {
     SQL_ACT_CUT,
     SQL_RATED,
     SQL_GAME,
+    SQL_ROOM_LAST,
     SQL_SEAT,
     SQL_RATING,
     SQL_REVIEW,
@@ -26,7 +27,8 @@ static const char *const texts[N_SQL] = {
                  "CAST(strftime('%s', 'now') AS INTEGER) * 1000) ON CONFLICT (id) DO UPDATE SET "
                  "name = ?2",
     [SQL_ROOM] =
-        "INSERT INTO room (code, name, mode, rules, time, help, allpass, private, think, wish, host)"
+        "INSERT INTO room (code, name, mode, rules, time, help, allpass, private, think, wish, "
+        "host)"
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (code) DO UPDATE SET "
         "name = ?2, mode = ?3, rules = ?4, time = ?5, help = ?6, allpass = ?7, private = ?8, "
         "think = ?9, wish = ?10, host = ?11",
@@ -42,6 +44,8 @@ static const char *const texts[N_SQL] = {
     [SQL_RATED] = "UPDATE live SET rated = ?2 WHERE game = ?1",
     [SQL_GAME] = "INSERT INTO game (id, at, rules, how, landlord, plies, rated, record, cards, why)"
                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [SQL_ROOM_LAST] =
+        "UPDATE room SET last = ?1 WHERE code = (SELECT room FROM live WHERE game = ?1)",
     [SQL_SEAT] = "INSERT INTO seat (game, seat, user, name, bot, at, rated, role, won, points, bid,"
                  " bombs, spring) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     [SQL_RATING] = "UPDATE user SET rating = ?2, deviation = ?3, volatility = ?4, rated_at = ?5 "
@@ -52,8 +56,8 @@ static const char *const texts[N_SQL] = {
 Status store_write_prepare(Store *s) {
     _Static_assert((int)N_SQL <= (int)N_WRITE_SQL, "room for the statements");
     for (int i = 0; i < N_SQL; i++)
-        if (sqlite3_prepare_v3(s->db, texts[i], -1, SQLITE_PREPARE_PERSISTENT,
-                               &s->sql[i], NULL) != SQLITE_OK)
+        if (sqlite3_prepare_v3(s->db, texts[i], -1, SQLITE_PREPARE_PERSISTENT, &s->sql[i], NULL) !=
+            SQLITE_OK)
             return store_sql_error(s->db, texts[i]);
     return ST_OK;
 }
@@ -193,6 +197,7 @@ static int put_game(Store *s, const StoreGame *g) {
     if (g->n_why) sqlite3_bind_blob(q, 10, g->why, g->n_why, SQLITE_STATIC);
     int code = store_step(q);
     for (int seat = 0; seat < N_SEATS && code == SQLITE_DONE; seat++) code = put_seat(s, g, seat);
+    if (code == SQLITE_DONE) code = by_game(s, SQL_ROOM_LAST, g->id, 0);
     return code == SQLITE_DONE ? by_game(s, SQL_LIVE_DROP, g->id, 0) : code;
 }
 

@@ -66,8 +66,8 @@ const char *table_play(Table *t, int seat, const uint8_t *cards, int n, Why why)
     if (game_play(&t->game, hand, NULL) != ST_OK) return why_refused(t, hand);
     TablePlay *p = &t->plays[t->n_plays++];
     Move m = move_classify(ruleset_get((RulesetId)t->game.ruleset), hand);
-    *p = (TablePlay){(uint8_t)seat, m.type, (uint8_t)why, (uint8_t)n, t->n_cards,
-                     t->game.left[seat]};
+    *p = (TablePlay){(uint8_t)seat, m.type,     (uint8_t)why,
+                     (uint8_t)n,    t->n_cards, t->game.left[seat]};
     for (int i = 0; i < n; i++) {
         t->cards[t->n_cards++] = cards[i];
         t->owner[cards[i]] = OWNER_PLAYED;
@@ -171,8 +171,7 @@ void table_to_game(const Table *t, StoreGame *out) {
         e->spring = e->won && spring && ruleset_get((RulesetId)t->setup.rules)->spring;
         e->bid = -1;
     }
-    for (int i = 0; i < t->n_bids; i++)
-        out->seat[table_seat_at(t, i)].bid = (int8_t)t->bids[i];
+    for (int i = 0; i < t->n_bids; i++) out->seat[table_seat_at(t, i)].bid = (int8_t)t->bids[i];
 }
 
 /* The plays of a record over the cards kept beside it. */

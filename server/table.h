@@ -30,8 +30,8 @@ typedef struct {
     TableSetup setup;
     Game game;
     char id[GAME_ID_CHARS + 1];
-    uint8_t how;             /* How, once there is a landlord */
-    uint8_t owner[N_CARDS];  /* seat, OWNER_BOTTOM, OWNER_PLAYED */
+    uint8_t how;                         /* How, once there is a landlord */
+    uint8_t owner[N_CARDS];              /* seat, OWNER_BOTTOM, OWNER_PLAYED */
     uint8_t n_bids, bids[3], bid_why[3]; /* the bids that people see */
     uint16_t n_plays;
     TablePlay plays[GAME_MAX_MOVES];

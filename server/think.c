@@ -129,8 +129,8 @@ static Choice choice_at(Thinker *t, const NetSet *nets, const Game *g, const Slo
     c.type = m.type;
     if (!nets) return c;
     int base = g->bid > 1 ? g->bid : 1;
-    Opinion o = netset_opinion(nets, b->q[s->at + (size_t)i], s->role, base,
-                               g->bombs + move_is_bomb(&m));
+    Opinion o =
+        netset_opinion(nets, b->q[s->at + (size_t)i], s->role, base, g->bombs + move_is_bomb(&m));
     c.win = o.win;
     c.exp = o.exp;
     return c;

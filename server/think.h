@@ -50,7 +50,7 @@ struct Job {
     Choice choice;
     Advice advice;
     int n_items;
-    ReviewItem *items; /* JOB_REVIEW: owned, n_items of them */
+    ReviewItem *items;                    /* JOB_REVIEW: owned, n_items of them */
     double agree[N_SEATS], loss[N_SEATS]; /* JOB_REVIEW; NaN: the seat had no choice to make */
 };
 

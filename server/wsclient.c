@@ -68,13 +68,13 @@ static Status fill(WsClient *c, int timeout_ms) {
 
 static Status upgrade(WsClient *c, const char *host, int port, const char *origin, int *http) {
     char text[1024];
-    int n = snprintf(text, sizeof text,
-                     "GET /ws HTTP/1.1\r\nHost: %s:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
-                     "Sec-WebSocket-Protocol: ddz.v1\r\n",
-                     host, port);
-    if (origin)
-        n += snprintf(text + n, sizeof text - (size_t)n, "Origin: %s\r\n", origin);
+    int n =
+        snprintf(text, sizeof text,
+                 "GET /ws HTTP/1.1\r\nHost: %s:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+                 "Sec-WebSocket-Protocol: ddz.v1\r\n",
+                 host, port);
+    if (origin) n += snprintf(text + n, sizeof text - (size_t)n, "Origin: %s\r\n", origin);
     n += snprintf(text + n, sizeof text - (size_t)n, "\r\n");
     Status st = wsclient_send_raw(c, text, (size_t)n);
     for (const char *end = NULL; st == ST_OK; st = fill(c, WAIT_MS)) {

@@ -1,7 +1,7 @@
 /* Any bytes from a client: decoded or refused with a reason; what is decoded is in range. */
-#include "server/protocol.h"
 #include "engine/cards.h"
 #include "engine/ruleset.h"
+#include "server/protocol.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -36,7 +36,8 @@ static Party party_start(World *w, const char *rules) {
         p.peer[i]->n = p.peer[i]->at = 0; // tokens and times are not compared
     }
     peer_say(p.peer[0],
-             "{\"t\":\"room_new\",\"id\":2,\"rules\":\"%s\",\"time\":0,\"help\":true,\"allpass\":\"first\","
+             "{\"t\":\"room_new\",\"id\":2,\"rules\":\"%s\",\"time\":0,\"help\":true,\"allpass\":"
+             "\"first\","
              "\"private\":true}",
              rules);
     memcpy(p.code, p.peer[0]->session->room->code, sizeof p.code);
@@ -63,11 +64,13 @@ static void do_act(Party *p, const StoreAct *a) {
     char cards[128] = "";
     int n = 0, ply = table_ply(t);
     if (a->bid >= 0) {
-        peer_say(who, "{\"t\":\"bid\",\"id\":%d,\"ply\":%d,\"points\":%d}", (int)++who->id, ply, a->bid);
+        peer_say(who, "{\"t\":\"bid\",\"id\":%d,\"ply\":%d,\"points\":%d}", (int)++who->id, ply,
+                 a->bid);
     } else {
         for (int i = 0; i < a->n_cards; i++)
             n += snprintf(cards + n, sizeof cards - (size_t)n, "%s%d", i ? "," : "", a->cards[i]);
-        peer_say(who, "{\"t\":\"play\",\"id\":%d,\"ply\":%d,\"cards\":[%s]}", (int)++who->id, ply, cards);
+        peer_say(who, "{\"t\":\"play\",\"id\":%d,\"ply\":%d,\"cards\":[%s]}", (int)++who->id, ply,
+                 cards);
     }
     assert_int_equal(table_ply(t), ply + 1);
 }
@@ -110,7 +113,8 @@ static void check_cards(const json_t *v, uint64_t allowed) {
     json_t *e;
     size_t i;
     if (json_is_object(v)) {
-        json_object_foreach((json_t *)v, key, e) if (!counts_something(key)) check_cards(e, allowed);
+        json_object_foreach((json_t *)v, key, e) if (!counts_something(key))
+            check_cards(e, allowed);
     } else if (json_is_array(v)) {
         json_array_foreach((json_t *)v, i, e) {
             if (json_is_integer(e)) assert_true(allowed >> json_integer_value(e) & 1);
@@ -164,7 +168,8 @@ static Deal deal_otherwise(const Table *t, int viewer, Rng *r) {
     bool kitty_shown = t->game.landlord != SEAT_NONE;
     for (int c = 0; c < N_CARDS; c++) {
         bool kitty = t->setup.deal.owner[c] == DEAL_BOTTOM;
-        if (t->owner[c] == OWNER_PLAYED || t->owner[c] == viewer || (kitty && kitty_shown)) continue;
+        if (t->owner[c] == OWNER_PLAYED || t->owner[c] == viewer || (kitty && kitty_shown))
+            continue;
         hidden[n++] = (uint8_t)c;
     }
     for (int i = n - 1; i > 0; i--) {

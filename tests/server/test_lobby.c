@@ -3,8 +3,9 @@
 #include "server/view.h"
 #include "world.h"
 
-static const char quick[] = "{\"t\":\"quick\",\"id\":%d,\"strength\":\"best\",\"role\":\"%s\",\"time\":%d,"
-                            "\"rules\":\"%s\",\"help\":true}";
+static const char quick[] =
+    "{\"t\":\"quick\",\"id\":%d,\"strength\":\"best\",\"role\":\"%s\",\"time\":%d,"
+    "\"rules\":\"%s\",\"help\":true}";
 
 static void drain(Peer *p) {
     for (json_t *o; (o = peer_next(p)) != NULL;) json_decref(o);
@@ -73,8 +74,11 @@ static void test_whole_games(void **state) {
     Peer *p = peer_new(w);
     static const struct {
         const char *role, *rules;
-    } kinds[] = {{"bid", "classic"}, {"landlord", "classic"}, {"farmer", "classic"},
-                 {"landlord", "douzero"}, {"farmer", "douzero"}};
+    } kinds[] = {{"bid", "classic"},
+                 {"landlord", "classic"},
+                 {"farmer", "classic"},
+                 {"landlord", "douzero"},
+                 {"farmer", "douzero"}};
     for (size_t k = 0; k < 5; k++) {
         drain(p);
         start_quick(p, kinds[k].role, 0, kinds[k].rules);
@@ -330,8 +334,8 @@ static void test_line_lost(void **state) {
     peer_free(p); // the line is lost
     q = calloc(1, sizeof *q);
     q->world = w;
-    peer_say(q, "{\"t\":\"hello\",\"ver\":\"1.0\",\"token\":\"%s\",\"room\":\"%s\",\"seq\":%u}", token, code,
-             seen - 2);
+    peer_say(q, "{\"t\":\"hello\",\"ver\":\"1.0\",\"token\":\"%s\",\"room\":\"%s\",\"seq\":%u}",
+             token, code, seen - 2);
     json_t *o = peer_find(q, "welcome");
     assert_true(json_is_true(json_object_get(o, "resumed")));
     assert_int_equal(num(o, "last_id"), 2);
@@ -345,8 +349,8 @@ static void test_line_lost(void **state) {
     json_decref(o);
     q->id = 2;
     // too old a number: a snapshot
-    peer_say(q, "{\"t\":\"hello\",\"ver\":\"1.0\",\"token\":\"%s\",\"room\":\"%s\",\"seq\":%u}", token, code,
-             seen + 500);
+    peer_say(q, "{\"t\":\"hello\",\"ver\":\"1.0\",\"token\":\"%s\",\"room\":\"%s\",\"seq\":%u}",
+             token, code, seen + 500);
     o = peer_find(q, "welcome");
     assert_true(json_is_false(json_object_get(o, "resumed")));
     json_decref(o);
@@ -391,7 +395,8 @@ static void test_room_of_three(void **state) {
     Peer *a = peer_new(w), *b = peer_new(w), *c = peer_new(w), *d = peer_new(w);
     peer_say(d, "{\"t\":\"lobby\",\"id\":1,\"on\":true}");
     json_decref(peer_find(d, "lobby"));
-    peer_say(a, "{\"t\":\"room_new\",\"id\":1,\"name\":\"Tea\",\"rules\":\"classic\",\"time\":20,\"help\":true,"
+    peer_say(a, "{\"t\":\"room_new\",\"id\":1,\"name\":\"Tea\",\"rules\":\"classic\",\"time\":20,"
+                "\"help\":true,"
                 "\"allpass\":\"first\",\"private\":false}");
     json_t *o = peer_find(a, "ok");
     char code[ROOM_CODE_CHARS + 1];
@@ -525,7 +530,9 @@ static void test_review_and_resume(void **state) {
         done = json_is_true(json_object_get(o, "done"));
     }
     assert_int_equal(ply, plies);
-    peer_say(p, "{\"t\":\"resume_at\",\"id\":%d,\"game\":\"%s\",\"ply\":%d,\"seat\":1,\"strength\":\"mid\"}",
+    peer_say(p,
+             "{\"t\":\"resume_at\",\"id\":%d,\"game\":\"%s\",\"ply\":%d,\"seat\":1,\"strength\":"
+             "\"mid\"}",
              (int)++p->id, game, plies - 1);
     json_decref(peer_find(p, "snapshot"));
     assert_false(room_of(p)->rated);
@@ -573,7 +580,8 @@ static void test_restart(void **state) {
         peer_free(p);
         Peer *q = calloc(1, sizeof *q);
         q->world = w;
-        peer_say(q, "{\"t\":\"hello\",\"ver\":\"1.0\",\"token\":\"%s\",\"room\":\"%s\",\"seq\":3}", token, code);
+        peer_say(q, "{\"t\":\"hello\",\"ver\":\"1.0\",\"token\":\"%s\",\"room\":\"%s\",\"seq\":3}",
+                 token, code);
         json_t *o = peer_find(q, "welcome");
         assert_string_equal(str(o, "name"), name);
         assert_string_equal(str(o, "room"), code);
@@ -606,10 +614,10 @@ static int end(void **state) {
 #define PLAIN(f) cmocka_unit_test_setup_teardown(f, without_net, end)
 int main(void) {
     const struct CMUnitTest tests[] = {
-        NET(test_whole_games),    NET(test_clock),         PLAIN(test_hosting),
-        PLAIN(test_refusals),     PLAIN(test_repeats),     NET(test_help),
-        NET(test_undo_and_open),  PLAIN(test_line_lost),   PLAIN(test_wrong_token),
-        PLAIN(test_room_of_three), PLAIN(test_leaving),    NET(test_bots_alone),
+        NET(test_whole_games),       NET(test_clock),       PLAIN(test_hosting),
+        PLAIN(test_refusals),        PLAIN(test_repeats),   NET(test_help),
+        NET(test_undo_and_open),     PLAIN(test_line_lost), PLAIN(test_wrong_token),
+        PLAIN(test_room_of_three),   PLAIN(test_leaving),   NET(test_bots_alone),
         NET(test_review_and_resume), PLAIN(test_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,16 +1,16 @@
 /* The small parts: JSON out, timers, ratings, buckets. */
+#include "engine/base/rng.h"
 #include "server/jsonout.h"
 #include "server/lobby.h"
 #include "server/rating.h"
 #include "server/timers.h"
-#include "engine/base/rng.h"
+#include <cmocka.h>
 #include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static void test_json(void **state) {
     (void)state;
@@ -34,9 +34,10 @@ static void test_json(void **state) {
     jsonout_str(&o, "gone", NULL);
     jsonout_close(&o, '}');
     char *text = jsonout_take(&o, &n);
-    assert_string_equal(text, "{\"a\\\"b\":\"x\\\\y\\u000a\\u0001 青\\\"\",\"min\":-9223372036854775808,"
-                              "\"r\":-0.1235,\"nan\":null,\"whole\":100,\"v\":[1,2,54],\"none\":[],"
-                              "\"deep\":[{},null],\"gone\":null}");
+    assert_string_equal(text,
+                        "{\"a\\\"b\":\"x\\\\y\\u000a\\u0001 青\\\"\",\"min\":-9223372036854775808,"
+                        "\"r\":-0.1235,\"nan\":null,\"whole\":100,\"v\":[1,2,54],\"none\":[],"
+                        "\"deep\":[{},null],\"gone\":null}");
     json_t *j = json_loadb(text, n, 0, NULL);
     assert_non_null(j);
     json_decref(j);
@@ -122,8 +123,8 @@ static void test_bucket(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),         cmocka_unit_test(test_timers),
-        cmocka_unit_test(test_glicko),       cmocka_unit_test(test_rating_games),
+        cmocka_unit_test(test_json),   cmocka_unit_test(test_timers),
+        cmocka_unit_test(test_glicko), cmocka_unit_test(test_rating_games),
         cmocka_unit_test(test_bucket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

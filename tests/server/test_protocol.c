@@ -1,12 +1,12 @@
 /* The decoder of clients' messages: what it takes, what it refuses and how it says so. */
+#include "engine/ruleset.h"
 #include "server/auth.h"
 #include "server/protocol.h"
-#include "engine/ruleset.h"
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static ClientMessage ok(const char *text) {
     ClientMessage m;
@@ -28,7 +28,8 @@ static int64_t bad(const char *text, size_t n, const char *code_wanted) {
 
 static void test_every_type(void **state) {
     (void)state;
-    ClientMessage m = ok("{\"t\":\"hello\",\"ver\":\"1.0\",\"lang\":\"en\",\"room\":\"7kq2-m9xa\",\"seq\":41}");
+    ClientMessage m =
+        ok("{\"t\":\"hello\",\"ver\":\"1.0\",\"lang\":\"en\",\"room\":\"7kq2-m9xa\",\"seq\":41}");
     assert_int_equal(m.kind, CMD_HELLO);
     assert_string_equal(m.room, "7KQ2M9XA");
     assert_int_equal(m.seq, 41);
@@ -77,7 +78,8 @@ static void test_refused(void **state) {
     BAD("{\"t\":\"play\",\"id\":1,\"ply\":0,\"cards\":[1,1]}");
     BAD("{\"t\":\"play\",\"id\":1,\"ply\":0,\"cards\":[54]}");
     BAD("{\"t\":\"play\",\"id\":1,\"ply\":0,\"cards\":[-1]}");
-    BAD("{\"t\":\"play\",\"id\":1,\"ply\":0,\"cards\":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]}");
+    BAD("{\"t\":\"play\",\"id\":1,\"ply\":0,\"cards\":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,"
+        "18,19,20]}");
     BAD("{\"t\":\"play\",\"id\":1,\"ply\":0,\"cards\":\"34\"}");
     BAD("{\"t\":\"ping\",\"c\":1,\"c\":2}");
     BAD("{\"t\":\"room_join\",\"id\":1,\"room\":\"../../etc\"}");
@@ -127,9 +129,9 @@ static void test_names(void **state) {
     assert_false(clean("   ", ""));
     assert_false(clean("a\nb", ""));
     assert_false(clean("a\xe2\x80\xaeXb", "")); // right-to-left override
-    assert_false(clean("a\xe2\x80\x8b", "")); // zero width space
-    assert_false(clean("\xc0\xaf", ""));       // overlong
-    assert_false(clean("\xed\xa0\x80", ""));   // surrogate
+    assert_false(clean("a\xe2\x80\x8b", ""));   // zero width space
+    assert_false(clean("\xc0\xaf", ""));        // overlong
+    assert_false(clean("\xed\xa0\x80", ""));    // surrogate
     assert_false(clean("\xf4\x90\x80\x80", ""));
     assert_false(clean("\xe9\x9d", ""));
     assert_false(clean("\xff", ""));

@@ -73,15 +73,29 @@ static void wait_for(Base *b, uint64_t write) {
 }
 
 static StoreRoom a_room(void) {
-    StoreRoom r = {.code = "ABCD2345", .name = "it's \"x\"; DROP TABLE", .mode = 1, .rules = 4,
-                   .time = 20, .help = 1, .allpass = 1, .think = 800, .wish = 2, .host = 1,
+    StoreRoom r = {.code = "ABCD2345",
+                   .name = "it's \"x\"; DROP TABLE",
+                   .mode = 1,
+                   .rules = 4,
+                   .time = 20,
+                   .help = 1,
+                   .allpass = 1,
+                   .think = 800,
+                   .wish = 2,
+                   .host = 1,
                    .user = {3, 1000, 0}};
     return r;
 }
 
 static StoreLive a_live(uint64_t game) {
-    StoreLive l = {.game = game, .room = "ABCD2345", .rules = 4, .first = 2, .allpass = 1,
-                   .rated = 1, .chosen = -1, .user = {3, 1000, 2}};
+    StoreLive l = {.game = game,
+                   .room = "ABCD2345",
+                   .rules = 4,
+                   .first = 2,
+                   .allpass = 1,
+                   .rated = 1,
+                   .chosen = -1,
+                   .user = {3, 1000, 2}};
     deal_random(game, 0, &l.deal);
     return l;
 }
@@ -184,6 +198,7 @@ static void test_finished(void **state) {
     store_put_live(b->s, &l);
     wait_for(b, store_put_game(b->s, &g));
     assert_int_equal(see(b->r).lives, 0);
+    assert_int_equal(see(b->r).room.last, g.id);
     assert_int_equal(reader_game(b->r, g.id, &got), ST_OK);
     assert_int_equal(got.at_ms, g.at_ms);
     assert_int_equal(got.n_record, g.n_record);

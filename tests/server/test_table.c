@@ -1,15 +1,18 @@
 /* The table: cards of the right owner, the beginnings, undo, and the way into a record and back. */
-#include "server/table.h"
 #include "engine/base/rng.h"
+#include "server/table.h"
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static TableSetup setup_of(int rules, int chosen, int allpass, uint64_t seed) {
-    TableSetup s = {.number = 77 + seed, .rules = (uint8_t)rules, .first = (uint8_t)(seed % 3),
-                    .allpass = (uint8_t)allpass, .chosen = (int8_t)chosen};
+    TableSetup s = {.number = 77 + seed,
+                    .rules = (uint8_t)rules,
+                    .first = (uint8_t)(seed % 3),
+                    .allpass = (uint8_t)allpass,
+                    .chosen = (int8_t)chosen};
     deal_random(seed, 1, &s.deal);
     return s;
 }

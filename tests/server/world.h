@@ -47,7 +47,8 @@ static inline void world_send(void *ctx, void *conn, Msg *m, uint32_t seq, uint6
         p->text = realloc(p->text, p->cap);
         assert(p->text);
     }
-    p->n += (size_t)(seq ? sprintf(p->text + p->n, "{\"seq\":%u,", seq) : sprintf(p->text + p->n, "{"));
+    p->n +=
+        (size_t)(seq ? sprintf(p->text + p->n, "{\"seq\":%u,", seq) : sprintf(p->text + p->n, "{"));
     memcpy(p->text + p->n, m->text, m->len);
     p->n += m->len;
     p->text[p->n++] = '\n';
