@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
-import { resolve } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { constants, brotliCompressSync, gzipSync } from "node:zlib";
 import type { Plugin } from "vite";
 
@@ -8,13 +9,13 @@ function compress(): Plugin {
   return {
     name: "compress",
     apply: "build",
-    generateBundle(_, bundle) {
-      for (const [name, file] of Object.entries(bundle)) {
-        const source = file.type === "chunk" ? file.code : file.source;
+    // After all else: the files on disk are what is sent.
+    writeBundle(options, bundle) {
+      for (const name of [...Object.keys(bundle), "icon.svg"]) {
         if (!/\.(js|css|html|svg|wasm)$/.test(name)) continue;
-        const bytes = typeof source === "string" ? Buffer.from(source) : source;
-        this.emitFile({ type: "asset", fileName: `${name}.gz`, source: gzipSync(bytes, { level: 9 }) });
-        this.emitFile({ type: "asset", fileName: `${name}.br`, source: brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }) });
+        const file = join(options.dir!, name), bytes = readFileSync(file);
+        writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }));
+        writeFileSync(`${file}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }));
       }
     },
   };

@@ -1,0 +1,11 @@
+// Who sits where, by name. Bots have no name of their own on the server: the page gives one in its language.
+import { t } from "./i18n";
+import type { RoomSeat, Seat } from "./protocol";
+
+export const botName = (seat: Seat): string => t(`bot.${seat}`);
+/** Names of a record; a bot without one gets its own. */
+export const recordName = (names: readonly string[], seat: Seat): string => names[seat] || botName(seat);
+export const nameOf = (seats: readonly RoomSeat[] | undefined, seat: Seat): string => {
+  const s = seats?.[seat];
+  return s?.kind === "bot" && !s.name ? botName(seat) : (s?.name ?? "");
+};
