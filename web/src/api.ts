@@ -12,10 +12,10 @@ export interface GameRecord {
 }
 export interface RoleStats { games: number; won: number; ppg: number; loss: number | null }
 export interface Stats { games: number; ppg: number; roles: Record<Role, RoleStats>; bids: number[]; bombs: number; springs: number; points: number[] }
-export interface BoardRow { place: number; name: string; bot: boolean; games: number; ppg: number; ppg_ci: number; rating: number; rating_ci: number; me: boolean }
+export interface BoardRow { place: number; name: string; bot: boolean; games: number; ppg: number; ppg_ci: number | null; rating: number; rating_ci: number | null; me: boolean }
 export interface Series { x: number[]; y: (number | null | "nan")[]; lo?: (number | null)[]; hi?: (number | null)[] }
 export interface Train {
-  run: string | null; state: "running" | "stale" | "done" | "none"; age_ms: number; started: number; frames: number; games: number; checkpoint: number | null;
+  run: string | null; state: "running" | "stale" | "done" | "none"; age_ms: number; started: number; frames: number; games: number; checkpoint: number | string | null;
   command: string; baseline?: string; series: Record<string, Series>; nodes: { name: string; kind: string; load: number; state: "up" | "lost" }[];
 }
 export interface Runs { runs: { run: string; at: number; state: string }[] }

@@ -3,8 +3,8 @@ import { t } from "./i18n";
 import type { RoomSeat, Seat } from "./protocol";
 
 export const botName = (seat: Seat): string => t(`bot.${seat}`);
-/** Names of a record; a bot without one gets its own. */
-export const recordName = (names: readonly string[], seat: Seat): string => names[seat] || botName(seat);
+/** Names of a record, where bots go by their strength. */
+export const recordName = (names: readonly string[], seat: Seat): string => (["", "easy", "mid", "best"].includes(names[seat] ?? "") ? botName(seat) : names[seat]!);
 export const nameOf = (seats: readonly RoomSeat[] | undefined, seat: Seat): string => {
   const s = seats?.[seat];
   return s?.kind === "bot" && !s.name ? botName(seat) : (s?.name ?? "");

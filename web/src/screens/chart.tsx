@@ -75,7 +75,7 @@ function options(p: ChartProps, width: number): uPlot.Options {
     scales: { x: { time: p.time ?? false, distr: p.log && !p.time ? 3 : 1 }, y: { range: (_, lo, hi) => range(p, lo, hi) } },
     axes: [
       { ...axis, grid: { show: false }, size: 26, space: 70, values: p.time ? (_, xs) => xs.map((v) => ago(v)) : (_, xs) => xs.map((v) => (v === null ? "" : short(v))) },
-      { ...axis, size: 46, values: (_, ys) => ys.map(p.show) },
+      { ...axis, size: 46, values: (_, ys) => ys.map((v) => (v == null ? "" : p.show(v))) },
     ],
     series: [{}, ...p.lines.flatMap((l, i) => {
       const stroke = look(COLORS[i]!);

@@ -52,7 +52,7 @@ function Figures({ s }: { s: api.Stats }) {
           <thead><tr><th scope="col">{t("end.role")}</th><th scope="col" class="r">{t("st.games")}</th><th scope="col" class="r">{t("st.win")}</th><th scope="col" class="r">{t("st.ppg")}</th><th scope="col" class="r">{t("st.loss")}</th></tr></thead>
           <tbody>{ROLES.map(([role, key]) => {
             const r = s.roles[role];
-            return <tr><th scope="row">{t(key)}</th><td class="r">{whole(r.games)}</td><td class="r">{r.games ? percent(r.won / r.games, 0) : "–"}</td><td class={`r ${r.ppg < 0 ? "neg" : "pos"}`}>{signed(r.ppg, 2)}</td><td class="r">{r.loss === null ? "–" : percent(r.loss)}</td></tr>;
+            return <tr><th scope="row">{t(key)}</th><td class="r">{whole(r.games)}</td><td class="r">{r.games ? percent(r.won / r.games, 0) : "–"}</td><td class={`r ${r.ppg < 0 ? "neg" : r.ppg > 0 ? "pos" : ""}`}>{signed(r.ppg, 2)}</td><td class="r">{r.loss === null ? "–" : percent(r.loss)}</td></tr>;
           })}</tbody>
         </table>
       </div>

@@ -20,7 +20,7 @@ export default function Rank() {
                 <tbody>{b.data.rows.map((r) => (
                   <tr class={r.me ? "mine" : ""}>
                     <td class="mut">{r.place}</td><td><b>{r.name}</b>{r.bot && <span class="mut small"> AI</span>}</td><td class="r">{whole(r.games)}</td>
-                    <td class="r opt">{signed(r.ppg, 2)} <span class="mut small">± {r.ppg_ci.toFixed(2)}</span></td><td class="r"><b>{whole(r.rating)}</b> <span class="mut small">± {whole(r.rating_ci)}</span></td>
+                    <td class="r opt">{signed(r.ppg, 2)} {r.ppg_ci !== null && <span class="mut small">± {r.ppg_ci.toFixed(2)}</span>}</td><td class="r"><b>{whole(r.rating)}</b> {r.rating_ci !== null && <span class="mut small">± {whole(r.rating_ci)}</span>}</td>
                   </tr>
                 ))}</tbody>
               </table>

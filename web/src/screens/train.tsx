@@ -88,7 +88,7 @@ function Board({ d }: { d: api.Train }) {
   return (
     <div class="dash">
       <Stat n={big(d.games)} of={t("tr.games")} /><Stat n={fps === null ? "–" : whole(fps)} of={t("tr.dps")} /><Stat n={sps === null ? "–" : whole(sps)} of={t("tr.sps")} />
-      <Stat n={duration(Date.now() - d.started)} of={t("tr.time", { n: d.checkpoint ?? "–" })} />
+      <Stat n={duration(Date.now() - d.started)} of={t("tr.time", { n: d.checkpoint === null ? "–" : parseInt(String(d.checkpoint), 10) })} />
       <div class="c12 tbar">
         <Seg label={t("tr.chart")} value={table} onPick={setTable} options={[[false, t("tr.chart")], [true, t("tr.table")]]} />
         <button class="btn sm" aria-pressed={log} onClick={() => setLog(!log)}>{t("tr.log")}{log ? " ✓" : ""}</button>
