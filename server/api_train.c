@@ -274,7 +274,7 @@ static void newest_checkpoint(const char *run, char out[64]) {
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
         size_t n = strlen(e->d_name);
         if (n < 6 || n >= 64 || strcmp(e->d_name + n - 5, ".ckpt") != 0) continue;
-        if (strcmp(e->d_name, out) > 0) snprintf(out, 64, "%s", e->d_name);
+        if (strcmp(e->d_name, out) > 0) memcpy(out, e->d_name, n + 1);
     }
     if (d) closedir(d);
 }

@@ -77,7 +77,7 @@ void auth_deal(Deal *out) {
         card[j] = c;
     }
     for (int i = 0; i < N_CARDS; i++)
-        out->owner[card[i]] = i < 51 ? (uint8_t)(i / 17) : DEAL_BOTTOM;
+        out->owner[card[i]] = (uint8_t)(i < 51 ? i / 17 : DEAL_BOTTOM);
 }
 
 uint32_t auth_below(uint32_t n) { return randombytes_uniform(n); }

@@ -73,7 +73,7 @@ static Status add_file(Pages *p, const char *file, const char *path) {
     char name[256];
     if (len >= sizeof name) return ST_OK; // no link of ours is that long
     TRY(file_read(file, MAX_FILE, &bytes, &n));
-    snprintf(name, sizeof name, "%s", path);
+    memcpy(name, path, len + 1);
     bool gz = len > 3 && strcmp(path + len - 3, ".gz") == 0;
     bool br = len > 3 && strcmp(path + len - 3, ".br") == 0;
     if (gz || br) name[len - 3] = '\0';

@@ -96,14 +96,48 @@ static void test_batches(void **state) {
     bots_free(b);
 }
 
-/* A net with opinions: random weights hardly tell moves apart, a larger last layer does. */
+/* Scales a role's tensors from..to, and moves its output. */
+static void rescale(Weights *w, int from, int to, float by, float move) {
+    for (int r = 0; r < N_ROLES; r++) {
+        const NetTensor *t = net_layout((Role)r)->tensor;
+        for (int k = from; k <= to; k++)
+            for (size_t i = 0; i < t[k].size; i++) w->params[r][t[k].offset + i] *= by;
+        w->params[r][t[NET_TENSORS - 1].offset] += move;
+    }
+}
+
+/* Mean Q of the best move, and how far the third is behind it, over some positions. */
+static void look_at(const char *path, float *mean, float *gap) {
+    NetSet *nets;
+    Thinker *t;
+    enum { N = 60 };
+    assert_int_equal(netset_load(path, PRECISION_FP32, &nets), ST_OK);
+    assert_int_equal(thinker_new(1, &t), ST_OK);
+    *mean = *gap = 0;
+    for (int i = 0; i < N; i++) {
+        Job *j = move_job((uint64_t)i, STRENGTH_BEST);
+        j->kind = JOB_ADVISE;
+        thinker_run(t, nets, &j, 1);
+        const Advice *a = &j->advice;
+        *mean += a->best[0].exp / N;
+        *gap += (a->best[0].exp - a->best[a->n - 1].exp) / N;
+        job_free(j);
+    }
+    thinker_free(t);
+    netset_unref(nets);
+}
+
+/* A net with opinions: random weights hardly tell moves apart. Its Q is centred and spread. */
 static void opinionated(const char *path) {
     Weights w;
+    float mean, gap;
     assert_int_equal(weights_load(model, &w), ST_OK);
-    for (int r = 0; r < N_ROLES; r++) {
-        const NetTensor *last = &net_layout((Role)r)->tensor[NET_TENSORS - 2];
-        for (size_t i = 0; i < last->size; i++) w.params[r][last->offset + i] *= 15;
-    }
+    rescale(&w, 4, NET_TENSORS - 3, 2, 0);
+    w.info.objective = OBJECTIVE_SCORE; // exp is Q itself
+    assert_int_equal(weights_save(&w, DTYPE_F32, path), ST_OK);
+    look_at(path, &mean, &gap);
+    rescale(&w, NET_TENSORS - 2, NET_TENSORS - 1, 0.2f / gap, -mean * 0.2f / gap);
+    w.info.objective = OBJECTIVE_WP;
     assert_int_equal(weights_save(&w, DTYPE_F32, path), ST_OK);
     weights_free(&w);
 }
@@ -134,6 +168,7 @@ static void test_strength(void **state) {
             job_free(j);
         }
     }
+    print_message("differs %d %d, cost %.3f %.3f\n", differs[0], differs[1], cost[0], cost[1]);
     assert_int_equal(differs[STRENGTH_BEST], 0);
     assert_true(differs[STRENGTH_EASY] > differs[STRENGTH_MID] / 2 && differs[STRENGTH_MID] > 0);
     assert_true(cost[STRENGTH_EASY] > cost[STRENGTH_MID] && cost[STRENGTH_MID] > 0);

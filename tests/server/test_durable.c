@@ -53,7 +53,7 @@ static void on_message(Player *p, const json_t *o) {
     } else if (strcmp(t, "bid") == 0 || strcmp(t, "play") == 0) {
         note_act(p, o);
     } else if (strcmp(t, "end") == 0) {
-        if (p->n_over < 40) snprintf(p->over[p->n_over++], sizeof p->over[0], "%s", p->game);
+        if (p->n_over < 40) memcpy(p->over[p->n_over++], p->game, sizeof p->game);
         p->game[0] = '\0';
         ws_say(p->ws, "{\"t\":\"rematch\",\"id\":%d,\"yes\":true}", ++p->id);
     }
@@ -90,7 +90,7 @@ static void read_rest(Player *p) {
             p->told[0] = '\0';
         }
         if (strcmp(t, "end") == 0) {
-            snprintf(p->over[p->n_over++], sizeof p->over[0], "%s", p->game);
+            if (p->n_over < 40) memcpy(p->over[p->n_over++], p->game, sizeof p->game);
             p->game[0] = '\0';
         }
         json_decref(o);

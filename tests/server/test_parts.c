@@ -4,13 +4,14 @@
 #include "server/lobby.h"
 #include "server/rating.h"
 #include "server/timers.h"
-#include <cmocka.h>
 #include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 static void test_json(void **state) {
     (void)state;

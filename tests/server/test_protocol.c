@@ -2,11 +2,12 @@
 #include "engine/ruleset.h"
 #include "server/auth.h"
 #include "server/protocol.h"
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 static ClientMessage ok(const char *text) {
     ClientMessage m;

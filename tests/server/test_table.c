@@ -1,11 +1,12 @@
 /* The table: cards of the right owner, the beginnings, undo, and the way into a record and back. */
 #include "engine/base/rng.h"
 #include "server/table.h"
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 static TableSetup setup_of(int rules, int chosen, int allpass, uint64_t seed) {
     TableSetup s = {.number = 77 + seed,
