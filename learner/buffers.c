@@ -14,11 +14,18 @@ typedef struct {
     bool busy;      // a batch of this role is being learned
 } Ring;
 
+/* Time spent waiting, of those who still do as well. */
+typedef struct {
+    double ended_s;     // of waits that are over
+    int n;              // under way
+    double sum_started; // of these, clock_s
+} Waits;
+
 struct Buffers {
     int batch, capacity;
     Ring ring[N_ROLES];
     bool closed;
-    double put_wait_s, take_wait_s;
+    Waits put, take;
     pthread_mutex_t lock;
     pthread_cond_t room, work, quiet; // a ring shrank; grew; a role was given back
 };
@@ -58,6 +65,21 @@ void buffers_free(Buffers *b) {
     free(b);
 }
 
+static double wait_begins(Waits *w) {
+    double now = clock_s();
+    w->n++;
+    w->sum_started += now;
+    return now;
+}
+
+static void wait_ends(Waits *w, double started) {
+    w->n--;
+    w->sum_started -= started;
+    w->ended_s += clock_s() - started;
+}
+
+static double waited(const Waits *w) { return w->ended_s + w->n * clock_s() - w->sum_started; }
+
 static void append(Buffers *b, const Sample *s) {
     Ring *r = &b->ring[s->obs.role];
     assert(r->fill < b->capacity);
@@ -76,9 +98,9 @@ bool buffers_put(Buffers *b, const Sample *samples, int n) {
     for (int i = 0; i < n; i++) need[samples[i].obs.role]++;
     pthread_mutex_lock(&b->lock);
     if (!has_room(b, need)) {
-        double start = clock_s();
+        double started = wait_begins(&b->put);
         while (!b->closed && !has_room(b, need)) pthread_cond_wait(&b->room, &b->lock);
-        b->put_wait_s += clock_s() - start;
+        wait_ends(&b->put, started);
     }
     bool ok = !b->closed;
     for (int i = 0; ok && i < n; i++) append(b, &samples[i]);
@@ -104,10 +126,10 @@ bool buffers_take(Buffers *b, unsigned roles, int *role, Sample *batch) {
     pthread_mutex_lock(&b->lock);
     int found = b->closed ? -1 : ready_role(b, roles);
     if (found < 0) {
-        double start = clock_s();
+        double started = wait_begins(&b->take);
         while (!b->closed && (found = ready_role(b, roles)) < 0)
             pthread_cond_wait(&b->work, &b->lock);
-        b->take_wait_s += clock_s() - start;
+        wait_ends(&b->take, started);
     }
     bool ok = !b->closed;
     if (ok) {
@@ -159,7 +181,7 @@ void buffers_close(Buffers *b) {
 void buffers_state(Buffers *b, BuffersState *out) {
     pthread_mutex_lock(&b->lock);
     for (int r = 0; r < N_ROLES; r++) out->fill[r] = b->ring[r].fill;
-    out->put_wait_s = b->put_wait_s;
-    out->take_wait_s = b->take_wait_s;
+    out->put_wait_s = waited(&b->put);
+    out->take_wait_s = waited(&b->take);
     pthread_mutex_unlock(&b->lock);
 }

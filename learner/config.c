@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "engine/base/file.h"
 #include "learner/optim.h"
@@ -24,7 +23,9 @@ void settings_defaults(Settings *s, Preset p) {
         .precision = PRECISION_AUTO,
         .optimizer = OPTIM_RMSPROP,
         .lr = 2e-4,
+        .schedule = SCHEDULE_SQRT,
         .lr_end = 1e-5,
+        .decay_from = 2000,
         .clip = 40,
         .ema = 0.999,
         .publish_every = 2,
@@ -33,6 +34,7 @@ void settings_defaults(Settings *s, Preset p) {
         .eval_minutes = 5,
         .eval_decks = 500,
         .eval_against = "random,rule",
+        .records_mb = 64,
         .weights_seconds = 5,
         .report_fd = -1,
     };
@@ -40,6 +42,7 @@ void settings_defaults(Settings *s, Preset p) {
     s->train_on = TRAIN_ON_ALL;
     s->batch = 3200;
     s->lr = 1e-4;
+    s->schedule = SCHEDULE_CONSTANT;
     s->act_precision = PRECISION_ALWAYS_FP32;
     s->precision = PRECISION_ALWAYS_FP32;
     s->ema = 0;
@@ -69,12 +72,14 @@ const Option *settings_options(Settings *s) {
         {"buffer", OPT_INT, &s->buffer, "samples waiting per net; 0: four batches", 0, 1 << 24, NULL, false},
         {"threads", OPT_INT, &s->threads, "learner threads; 0: one per core", 0, 1024, NULL, false},
         {"precision", OPT_CHOICE, &s->precision, "of products in training", 0, 0, "auto|fp32|bf16", false},
+        {"pin", OPT_CHOICE, &s->pin, "auto: to memory nodes where there are several", 0, 0, "auto|off|node|core", false},
         {"optimizer", OPT_CHOICE, &s->optimizer, "", 0, 0, "rmsprop|adam", false},
         {"lr", OPT_REAL, &s->lr, "learning rate", 1e-9, 10, NULL, false},
-        {"lr-end", OPT_REAL, &s->lr_end, "learning rate after the decay", 0, 10, NULL, false},
+        {"schedule", OPT_CHOICE, &s->schedule, "of the learning rate; sqrt: falls as 1/sqrt(step) from decay-from on", 0, 0, "constant|cosine|sqrt", false},
+        {"lr-end", OPT_REAL, &s->lr_end, "learning rate that the decay ends at", 0, 10, NULL, false},
         {"warmup", OPT_U64, &s->warmup, "steps of each net over which the rate rises", 0, 0, NULL, false},
-        {"decay-from", OPT_U64, &s->decay_from, "step at which the cosine decay begins", 0, 0, NULL, false},
-        {"decay-to", OPT_U64, &s->decay_to, "step at which it ends; 0: no decay", 0, 0, NULL, false},
+        {"decay-from", OPT_U64, &s->decay_from, "step at which the decay begins", 0, 0, NULL, false},
+        {"decay-to", OPT_U64, &s->decay_to, "step at which the cosine decay ends", 0, 0, NULL, false},
         {"clip", OPT_REAL, &s->clip, "largest gradient norm; 0: no clipping", 0, 1e9, NULL, false},
         {"ema", OPT_REAL, &s->ema, "decay of the averaged weights; 0: none", 0, 0.9999999, NULL, false},
         {"publish-every", OPT_INT, &s->publish_every, "steps of a net between publications", 1, 1000, NULL, false},
@@ -193,8 +198,12 @@ Status settings_check(const Settings *s) {
                 s->buffer, s->batch);
         return ST_INVALID;
     }
-    if (s->decay_to != 0 && s->decay_to <= s->decay_from) {
+    if (s->schedule == SCHEDULE_COSINE && s->decay_to <= s->decay_from) {
         fprintf(stderr, "dizhu: --decay-to must be larger than --decay-from\n");
+        return ST_INVALID;
+    }
+    if (s->schedule == SCHEDULE_SQRT && s->decay_from == 0) {
+        fprintf(stderr, "dizhu: --schedule sqrt needs --decay-from above 0\n");
         return ST_INVALID;
     }
     if (s->act_ema && s->ema == 0) {
@@ -230,19 +239,24 @@ Status settings_save(const Settings *s, const char *run) {
     return st;
 }
 
-static int n_cores(void) {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > 1024 ? 1024 : (int)n;
+int settings_cores(void) {
+    static int n; // does not change while a process lives
+    if (n == 0) {
+        Machine m;
+        machine_look(&m);
+        n = m.n_cores;
+    }
+    return n;
 }
 
 int settings_actors(const Settings *s) {
     if (s->actors != 0) return s->actors < 0 ? 0 : s->actors;
-    return s->lockstep ? 1 : n_cores();
+    return s->lockstep ? 1 : settings_cores();
 }
 
 int settings_threads(const Settings *s) {
     if (s->threads != 0) return s->threads;
-    return s->lockstep ? 1 : n_cores();
+    return s->lockstep ? 1 : settings_cores();
 }
 
 int settings_buffer(const Settings *s) { return s->buffer ? s->buffer : AUTO_BATCHES * s->batch; }

@@ -8,6 +8,7 @@
 #define DIZHU_LEARNER_CONFIG_H
 #include "engine/base/options.h"
 #include "engine/base/status.h"
+#include "learner/machine.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -39,6 +40,8 @@ typedef struct {
     int threads;       /* learner threads; 0: one per core */
     int precision;     /* PrecisionChoice, of products */
     int optimizer;     /* OptimKind */
+    int pin;           /* Pin */
+    int schedule; /* Schedule */
     double lr, lr_end, clip, ema;
     uint64_t warmup, decay_from, decay_to; /* steps of each net */
     int publish_every;                     /* steps of a net between publications */
@@ -77,6 +80,7 @@ Status settings_load(Settings *s, const char *run);
 Status settings_save(const Settings *s, const char *run);
 
 /* The automatic values, for this machine's cores. */
+int settings_cores(void);
 int settings_actors(const Settings *s);
 int settings_threads(const Settings *s);
 int settings_buffer(const Settings *s);

@@ -24,6 +24,8 @@ static void *worker_main(void *arg) {
     Worker *w = arg;
     Crew *c = w->crew;
     int role;
+    for (role = 0; role < N_ROLES; role++)
+        if (w->roles == 1u << role) netlearner_place(c->nets[role]);
     while (buffers_take(c->buffers, w->roles, &role, w->batch)) {
         netlearner_step(c->nets[role], w->batch);
         NetLearnerState state;

@@ -4,6 +4,7 @@
  * by a thread of its own, while training, the door and the reports go on.                      */
 #ifndef DIZHU_LEARNER_SAVE_H
 #define DIZHU_LEARNER_SAVE_H
+#include "learner/archive.h"
 #include "learner/checkpoint.h"
 #include "learner/config.h"
 #include "learner/step.h"
@@ -12,6 +13,7 @@ typedef struct {
     const Settings *settings;
     uint64_t run;
     NetLearner *const *nets; /* [N_ROLES] */
+    Archive *archive;        /* flushed before each checkpoint; NULL: none */
 } SaverConfig;
 
 typedef struct Saver Saver;
@@ -27,7 +29,8 @@ Status saver_resume(Saver *s, Checkpoint *out, bool *found);
  * snapshots/FRAMES.safetensors. seconds: of this start. Nothing may be under way.            */
 Status saver_begin(Saver *s, uint64_t frames, uint64_t games, double seconds);
 bool saver_busy(const Saver *s);
-/* Is what was begun done? Then *st is how it ended, and it is no longer busy. wait: until it is. */
-bool saver_end(Saver *s, bool wait, uint64_t *frames, Status *st);
+/* Is what was begun done, or will it be within wait_ms? Then *st is how it ended, *frames of which
+ * moment it is, and the saver is no longer busy.                                            */
+bool saver_end(Saver *s, int wait_ms, uint64_t *frames, Status *st);
 
 #endif

@@ -39,6 +39,11 @@ struct NetLearner {
     bool end;
 };
 
+void netlearner_place(const NetLearner *n) {
+    if (n->config.placed && sched_setaffinity(0, sizeof n->config.cpus, &n->config.cpus) != 0)
+        log_warn("cannot keep a thread of %s to its cores", role_name(n->config.role));
+}
+
 static void part_run(Part *p) {
     double start = clock_thread_s();
     p->loss = trainer_step(p->trainer, p->n, p->at, p->net->config.batch, p->grad, NULL, NULL);
@@ -48,6 +53,7 @@ static void part_run(Part *p) {
 static void *helper_main(void *arg) {
     Part *p = arg;
     NetLearner *n = p->net;
+    netlearner_place(n);
     for (uint64_t turn = 1;; turn++) {
         pthread_mutex_lock(&n->turn_lock);
         while (!n->end && n->turn < turn) pthread_cond_wait(&n->go, &n->turn_lock);

@@ -8,6 +8,7 @@
 #define DIZHU_LEARNER_STEP_H
 #include "kernels/ops.h"
 #include "learner/buffers.h"
+#include "learner/machine.h"
 #include "learner/optim.h"
 #include "nets/trainer.h"
 
@@ -19,6 +20,8 @@ typedef struct {
     int batch, parts; /* samples per step; threads they are split over */
     Precision precision;
     OptimConfig optim;
+    bool placed; /* its threads keep to these hardware threads: */
+    cpu_set_t cpus;
 } NetLearnerConfig;
 
 /* Totals since this process started, besides steps. */
@@ -34,6 +37,8 @@ typedef struct {
 Status netlearner_new(const NetLearnerConfig *c, const KernelTable *k, NetLearner **out);
 void netlearner_free(NetLearner *n);
 
+/* The calling thread will lead the steps of this net alone: it goes where its threads are. */
+void netlearner_place(const NetLearner *n);
 /* One step on batch[config.batch]; one thread at a time. With parts > 1 the calling thread does the
  * first part and threads of its own the others.                                             */
 void netlearner_step(NetLearner *n, const Sample *batch);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { chosen, hand, launch, player, quick, Server, SIZES, waitTurn } from "./harness.mjs";
+import { act, chosen, hand, launch, player, quick, Server, SIZES, waitTurn } from "./harness.mjs";
 
 const axe = readFileSync(new URL("../../web/node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const server = new Server();
@@ -25,6 +25,13 @@ async function clean(page, where) {
   assert.deepEqual(found, [], where);
 }
 
+/** The choice is drawn with the next frame. */
+async function shown(page, cards, what) {
+  const want = cards.join();
+  await page.waitForFunction((w) => [...document.querySelectorAll('.hand .card[aria-selected="true"]')].map((e) => e.dataset.card).join() === w, want, { timeout: 3000 }).catch(() => undefined);
+  assert.deepEqual(await chosen(page), cards, what);
+}
+
 const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 
 for (const theme of ["light", "dark"])
@@ -44,7 +51,7 @@ for (const theme of ["light", "dark"])
     await page.waitForSelector(".hero .btn.pri:not(:disabled)");
     await quick(page, { role: "bid" });
     await clean(page, "bidding");
-    while ((await waitTurn(page)) === "bid") await page.locator(".row .btn:not(:disabled)").last().click();
+    while ((await waitTurn(page)) === "bid") await act(page, "bid");
     await clean(page, "playing");
     await page.context().close();
   });
@@ -62,8 +69,9 @@ for (const size of Object.keys(SIZES))
       const [x, y] = boxes[i];
       if (size === "desktop") await page.mouse.click(x + 9, y + 12);
       else await page.touchscreen.tap(x + 9, y + 12);
-      assert.deepEqual(await chosen(page), [cards[i]], `card ${i}`);
+      await shown(page, [cards[i]], `card ${i}`);
       await page.keyboard.press("Escape");
+      await shown(page, [], "cleared");
     }
     await page.context().close();
   });
@@ -77,12 +85,12 @@ test("a drag chooses a run of cards, and back again undoes", async () => {
   await page.mouse.move(...boxes[4]);
   await page.mouse.down();
   await page.mouse.move(...boxes[9], { steps: 8 });
-  assert.deepEqual(await chosen(page), cards.slice(4, 10));
+  await shown(page, cards.slice(4, 10));
   await page.mouse.move(...boxes[6], { steps: 4 });
   await page.mouse.up();
-  assert.deepEqual(await chosen(page), cards.slice(4, 7));
+  await shown(page, cards.slice(4, 7));
   await page.mouse.click(300, 300);
-  assert.deepEqual(await chosen(page), [], "a press on the felt clears");
+  await shown(page, [], "a press on the felt clears");
   await page.context().close();
 });
 
@@ -93,9 +101,11 @@ test("the keyboard alone plays", async () => {
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("Space");
-  assert.equal((await chosen(page)).length, 1);
+  await page.waitForFunction(() => document.querySelectorAll('.hand .card[aria-selected="true"]').length === 1);
   await page.keyboard.press("Escape");
+  await shown(page, [], "Escape clears");
   await page.keyboard.press("h");
+  await page.waitForSelector('.hand .card[aria-selected="true"]');
   const n = (await chosen(page)).length;
   assert.ok(n > 0);
   await page.evaluate(() => document.activeElement?.blur());

@@ -20,4 +20,4 @@ target_link_libraries(engine.commands PRIVATE PkgConfig::jansson)
 add_dependencies(engine.commands dizhu)
 
 # Counts what the engine allocates.
-target_link_options(engine.playouts PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
+target_link_options(engine.allocation PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)

@@ -7,7 +7,7 @@ function face(card: Card): string {
   const suit = suitOf(card);
   if (!suit) {
     const crown = icon(card === 53 ? "crown" : "crowno", "s");
-    const letters = [..."JOKER"].map((l) => `<i>${l}</i>`).join("");
+    const letters = [..."JOKER"].map((l) => `<i data-l="${l}"></i>`).join("");
     return `<span class="ix">${crown}${letters}</span>${icon(card === 53 ? "crown" : "crowno", "pip")}`;
   }
   const rank = rankText(rankOf(card));
