@@ -28,7 +28,7 @@ export default defineConfig({
   resolve: { alias: [{ find: /^engine\.wasm/, replacement: engine }] },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   plugins: [compress()],
-  build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false }, reportCompressedSize: false },
+  build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false }, rolldownOptions: { checks: { pluginTimings: false } }, reportCompressedSize: false },
   server: { proxy: { "/ws": { target: "ws://127.0.0.1:8765", ws: true }, "/api": "http://127.0.0.1:8765" } },
   test: { include: ["test/**/*.test.ts"] },
 });

@@ -145,7 +145,7 @@ export async function playOut(page) {
 export async function quick(page, { role = "landlord", time = 0 } = {}) {
   const label = { bid: ["叫分", "Bid"], landlord: ["地主", "Landlord"], farmer: ["农民", "Farmer"] }[role];
   await page.locator(".hero .seg").nth(1).locator("button").filter({ hasText: new RegExp(`^(${label.join("|")})$`) }).click();
-  await page.locator(".hero .seg").nth(2).locator("button").nth([10, 20, 40, 0].indexOf(time)).click();
+  await page.locator(".hero .seg").nth(3).locator("button").nth([10, 20, 40, 0].indexOf(time)).click();
   await page.click(".hero .btn.pri");
   await page.waitForSelector(".hand .card");
 }

@@ -81,7 +81,7 @@ static void ask_advice(World *w, Party *p, int seat) {
     // while bidding advice is an estimate over random guesses: not the same twice
     if (t->game.turn != seat || t->game.phase != PHASE_PLAY) return;
     peer_say(who, "{\"t\":\"advise\",\"id\":%d,\"ply\":%d}", (int)++who->id, table_ply(t));
-    while (who->session->asking) world_bots(w, 1);
+    world_until(w, who->session->asking == 0);
 }
 
 /* A random action for whoever is to act. */

@@ -2,6 +2,7 @@
  * of several people, repeated commands, a restart in the middle.                            */
 #include "server/view.h"
 #include "world.h"
+#include <sqlite3.h>
 
 static const char quick[] =
     "{\"t\":\"quick\",\"id\":%d,\"strength\":\"best\",\"role\":\"%s\",\"time\":%d,"
@@ -23,17 +24,8 @@ static bool my_turn(Peer *p) {
     return r && r->state == ROOM_PLAY && r->table->game.turn == p->session->seat;
 }
 
-/* Waits until a bot is not to act any more. */
-static void until_people(Peer *p) {
-    for (int i = 0; i < 20000; i++) {
-        Room *r = p->session->room;
-        if (!r || r->state != ROOM_PLAY) return;
-        const Seat *e = &r->seat[r->table->game.turn];
-        if (e->kind == SEAT_HUMAN && !e->hosted) return;
-        world_bots(p->world, 1);
-    }
-    fail_msg("bots do not move");
-}
+/* The bots play until a person is to act, or the game is over. */
+static void until_people(Peer *p) { world_settle(p->world); }
 
 static void say_cards(Peer *p, int id, int ply, const uint8_t *cards, int n) {
     char text[256] = "";
@@ -116,7 +108,7 @@ static void test_whole_games(void **state) {
         peer_say(p, "{\"t\":\"rematch\",\"id\":%d,\"yes\":true}", (int)++p->id);
         assert_int_equal(room_of(p)->state, ROOM_PLAY);
         peer_say(p, "{\"t\":\"room_leave\",\"id\":%d}", (int)++p->id);
-        for (int i = 0; i < 4000 && w->lobby->n_rooms > 0; i++) world_bots(w, 1);
+        world_settle(w);
         assert_int_equal(w->lobby->n_rooms, 0); // bots have finished what was left
     }
     StoreUser u;
@@ -134,11 +126,9 @@ static void test_clock(void **state) {
     assert_int_equal(num(o, "left_ms"), 10000);
     json_decref(o);
     world_pass(w, 10200);
-    world_bots(w, 30);
+    world_settle(w);
     assert_int_equal(table_ply(table_of(p)), 0); // within the grace
     world_pass(w, 200);
-    until_people(p);
-    world_bots(w, 50);
     until_people(p);
     assert_true(table_ply(table_of(p)) >= 1);
     o = peer_find(p, "play");
@@ -146,12 +136,11 @@ static void test_clock(void **state) {
     json_decref(o);
     if (!my_turn(p)) goto end; // a short game
     world_pass(w, 10400);
-    world_bots(w, 50);
+    world_settle(w);
     o = peer_find(p, "host"); // the second time in a row
     assert_int_equal(num(o, "seat"), p->session->seat);
     assert_true(json_is_true(json_object_get(o, "on")));
     json_decref(o);
-    for (int i = 0; i < 20000 && room_of(p)->state == ROOM_PLAY; i++) world_bots(w, 1);
     assert_int_equal(room_of(p)->state, ROOM_OVER);
 end:
     peer_free(p);
@@ -162,7 +151,7 @@ static void test_hosting(void **state) {
     Peer *p = peer_new(w);
     start_quick(p, "landlord", 0, "classic");
     peer_say(p, "{\"t\":\"host\",\"id\":%d,\"on\":true}", (int)++p->id);
-    for (int i = 0; i < 4000 && table_of(p)->n_plays < 1; i++) world_bots(w, 1);
+    world_until(w, table_of(p)->n_plays >= 1);
     json_t *o = peer_find(p, "play");
     assert_string_equal(str(o, "why"), "host");
     json_decref(o);
@@ -170,7 +159,8 @@ static void test_hosting(void **state) {
     until_people(p);
     if (room_of(p)->state == ROOM_PLAY) {
         int ply = table_ply(table_of(p));
-        world_bots(w, 30);
+        clock_sleep_ms(20);
+        world_settle(w);
         assert_int_equal(table_ply(table_of(p)), ply); // waits for the person again
         assert_true(my_turn(p));
     }
@@ -240,7 +230,7 @@ static void test_help(void **state) {
     start_quick(p, "landlord", 0, "classic");
     assert_true(room_of(p)->rated);
     peer_say(p, "{\"t\":\"advise\",\"id\":%d,\"ply\":0}", (int)++p->id);
-    for (int i = 0; i < 4000 && p->session->asking; i++) world_bots(w, 1);
+    world_until(w, p->session->asking == 0);
     json_t *o = peer_find(p, "advice");
     const json_t *moves = json_object_get(o, "moves");
     assert_int_equal(json_array_size(moves), 3);
@@ -270,7 +260,7 @@ static void test_help(void **state) {
     }
     int ply = table_ply(table_of(p));
     peer_say(p, "{\"t\":\"advise\",\"id\":%d,\"ply\":%d}", (int)++p->id, ply);
-    for (int i = 0; i < 4000 && p->session->asking; i++) world_bots(w, 1);
+    world_until(w, p->session->asking == 0);
     o = peer_find(p, "advice");
     assert_int_equal(json_array_size(json_object_get(o, "bids")), 4 - table_of(p)->game.bid);
     json_decref(o);
@@ -366,7 +356,7 @@ static void test_line_lost(void **state) {
     peer_free(r);
     assert_int_equal(w->lobby->n_rooms, 1);
     world_pass(w, 61000);
-    for (int i = 0; i < 20000 && w->lobby->n_rooms; i++) world_bots(w, 1);
+    world_settle(w);
     assert_int_equal(w->lobby->n_rooms, 0);
     assert_int_equal(w->lobby->n_sessions, 0);
 }
@@ -459,7 +449,7 @@ static void test_room_of_three(void **state) {
     Peer *all[4] = {a, b, c, d};
     for (int i = 0; i < 4; i++) peer_free(all[i]);
     world_pass(w, 61000);
-    for (int i = 0; i < 20000 && w->lobby->n_rooms; i++) world_bots(w, 1);
+    world_settle(w);
     assert_int_equal(w->lobby->n_rooms, 0);
     assert_int_equal(w->lobby->n_sessions, 0);
 }
@@ -473,7 +463,7 @@ static void test_leaving(void **state) {
     int seat = p->session->seat;
     peer_say(q, "{\"t\":\"watch\",\"id\":1,\"room\":\"%s\"}", room_of(p)->code);
     peer_say(p, "{\"t\":\"room_leave\",\"id\":%d}", (int)++p->id);
-    for (int i = 0; i < 20000 && w->lobby->n_rooms; i++) world_bots(w, 1);
+    world_settle(w);
     json_decref(peer_find(q, "end"));
     expect_error(q, "gone"); // nobody is left to play
     StoreGame g;
@@ -493,7 +483,7 @@ static void test_bots_alone(void **state) {
     json_t *o = peer_find(p, "deal");
     assert_int_equal(json_array_size(json_object_get(o, "hands")), 3);
     json_decref(o);
-    for (int i = 0; i < 20000 && room_of(p)->state == ROOM_PLAY; i++) world_bots(w, 1);
+    world_settle(w);
     json_decref(peer_find(p, "end"));
     world_pass(w, 5100);
     assert_int_equal(room_of(p)->state, ROOM_PLAY);
@@ -503,20 +493,35 @@ static void test_bots_alone(void **state) {
     assert_int_equal(w->lobby->n_rooms, 0); // without watchers there is no play
 }
 
+/* What the review after the game put beside the result; -1: nothing. */
+static double stored_loss(World *w, uint64_t game, int seat) {
+    sqlite3_stmt *q;
+    sqlite3_prepare_v2(reader_db(w->reader),
+                       "SELECT coalesce(loss, -1) FROM seat WHERE game = ? AND seat = ?", -1, &q,
+                       NULL);
+    sqlite3_bind_int64(q, 1, (sqlite3_int64)game);
+    sqlite3_bind_int(q, 2, seat);
+    double loss = sqlite3_step(q) == SQLITE_ROW ? sqlite3_column_double(q, 0) : -1;
+    sqlite3_finalize(q);
+    return loss;
+}
+
 static void test_review_and_resume(void **state) {
     World *w = *state;
     Peer *p = peer_new(w);
+    w->lobby->config.auto_review = true;
     start_quick(p, "bid", 0, "classic");
     play_to_end(p);
+    world_settle(w);
     while (peer_has(p, "deal")) json_decref(peer_find(p, "deal"));
     json_t *o = peer_find(p, "end");
     char game[GAME_ID_CHARS + 1];
     snprintf(game, sizeof game, "%s", str(o, "game"));
     json_decref(o);
-    int plies = table_ply(table_of(p)), ply = 0;
+    int plies = table_ply(table_of(p)), ply = 0, choices = 0;
     while (store_committed(w->store) < store_last(w->store)) clock_sleep_ms(1);
     peer_say(p, "{\"t\":\"review\",\"id\":%d,\"game\":\"%s\"}", (int)++p->id, game);
-    for (int i = 0; i < 8000 && p->session->asking; i++) world_bots(w, 1);
+    world_until(w, p->session->asking == 0);
     for (bool done = false; !done; json_decref(o)) {
         o = peer_find(p, "review");
         size_t i;
@@ -526,10 +531,14 @@ static void test_review_and_resume(void **state) {
             double loss = json_number_value(json_object_get(e, "loss"));
             assert_true(loss >= 0 && loss <= 1);
             assert_true(num(e, "legal") >= 1);
+            bool mine = num(e, "seat") == p->session->seat;
+            choices += mine && num(e, "legal") > 1 && json_array_size(json_object_get(e, "best")) != 1;
         }
         done = json_is_true(json_object_get(o, "done"));
     }
     assert_int_equal(ply, plies);
+    while (store_committed(w->store) < store_last(w->store)) clock_sleep_ms(1);
+    if (choices > 3) assert_true(stored_loss(w, auth_game_parse(game), p->session->seat) >= 0);
     peer_say(p,
              "{\"t\":\"resume_at\",\"id\":%d,\"game\":\"%s\",\"ply\":%d,\"seat\":1,\"strength\":"
              "\"mid\"}",

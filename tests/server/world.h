@@ -78,6 +78,7 @@ static inline void world_start(World *w) {
     Out out = {w, world_send, world_bye};
     BotsConfig b = {.workers = 1, .model = w->model};
     c.think_ms = 0;
+    c.auto_review = false;
     assert_int_equal(store_open(w->db, 0, NULL, NULL, &w->store), ST_OK);
     assert_int_equal(reader_open(w->db, &w->reader), ST_OK);
     assert_int_equal(bots_new(&b, &w->bots), ST_OK);
@@ -212,13 +213,27 @@ static inline Peer *peer_new(World *w) {
     return p;
 }
 
-/* Lets the bots answer what they were asked, without moving the clock. */
-static inline void world_bots(World *w, int ms) {
-    for (int i = 0; i < ms; i++) {
-        lobby_jobs(w->lobby);
-        clock_sleep_ms(1);
+/* Takes answers of the bots until a condition holds; however slow the machine is. */
+#define world_until(w, condition)                                                                  \
+    for (double end_ = clock_s() + 240;; clock_sleep_ms(1)) {                                      \
+        lobby_jobs((w)->lobby);                                                                    \
+        if (condition) break;                                                                      \
+        if (clock_s() > end_) fail_msg("never: %s", #condition);                                   \
     }
-    lobby_jobs(w->lobby);
+
+static inline bool world_idle(const World *w) {
+    BotsStats s;
+    bots_stats(w->bots, &s);
+    return s.asked == s.jobs;
+}
+
+/* Lets the bots go on until they are asked nothing more. */
+static inline void world_settle(World *w) {
+    for (int idle = 0; idle < 2;) { // (idle, and nothing came of the last answers)
+        world_until(w, world_idle(w));
+        lobby_jobs(w->lobby);
+        idle = world_idle(w) ? idle + 1 : 0;
+    }
 }
 
 static inline void world_pass(World *w, int64_t ms) {

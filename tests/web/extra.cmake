@@ -1,7 +1,8 @@
 # The page: its own tests (vitest), and whole games in a browser against the real server and a net.
 if(TARGET web)
   add_test(NAME web.unit COMMAND ${NPM} test --silent WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/web)
-  set_tests_properties(web.unit PROPERTIES LABELS fast TIMEOUT 300 ENVIRONMENT "ENGINE_WASM=${ENGINE_WASM}")
+  set_tests_properties(web.unit PROPERTIES LABELS fast TIMEOUT 300 
+    ENVIRONMENT "ENGINE_WASM=${ENGINE_WASM};PATH=${WEB_DIR}-node/node_modules/node/bin:$ENV{PATH}")
   find_program(CHROMIUM NAMES chromium chromium-browser google-chrome)
   if(TARGET dizhu-serve AND CHROMIUM)
     foreach(file play line records looks)

@@ -9,8 +9,6 @@ import { myTurn, type Game } from "./state";
 import { listen, type App } from "./store";
 
 export interface Spoken { log: string; status: string; alert: string }
-export const spoken: Spoken = { log: "", status: "", alert: "" };
-
 const called = (a: App, g: Game, seat: Seat): string => (seat === g.me ? t("role.you") : nameOf(a.net.room?.seats, seat));
 
 /** The texts for the live regions, "" where nothing changed. */
@@ -54,7 +52,12 @@ export function sounds(now: App, before: App): void {
   if (now.wrong !== before.wrong) cue("wrong");
 }
 
+let speak: ((s: Spoken) => void) | null = null;
+/** Said at once, once. */
+export const warn = (text: string): void => speak?.({ log: "", status: "", alert: text });
+
 export function watchEvents(say: (s: Spoken) => void): () => void {
+  speak = say;
   return listen((now, before) => {
     if (now.wrong !== before.wrong && now.net.game === before.net.game) cue("wrong");
     if (now.net.game === before.net.game) return;

@@ -35,7 +35,10 @@ function handle(e: KeyboardEvent, table: TableView): boolean {
       return true;
     }
     case "Enter": if (onButton) return false; act.play(); return true;
-    case "Escape": case "Backspace": act.clear(); return true;
+    case "Escape": case "Backspace":
+      if (get().dialog === "panel") update({ dialog: null });
+      else act.clear();
+      return true;
     case "p": case "P": act.pass(); return true;
     case "h": act.hint(1); return true;
     case "H": act.hint(e.shiftKey ? -1 : 1); return true;

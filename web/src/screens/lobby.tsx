@@ -4,7 +4,7 @@ import * as api from "../api";
 import { join, newRoom, quick, readCode, watch, watchBots } from "../commands";
 import { send } from "../connection";
 import { percent, signed, t, whole } from "../i18n";
-import type { Role, Strength } from "../protocol";
+import type { Role, Rules, Strength } from "../protocol";
 import { go, setSettings, update, useApp } from "../store";
 import { fanMarkup } from "../table/cardnode";
 import { A, Box, Seg, useLoad, Waiting } from "../ui";
@@ -39,6 +39,8 @@ function Hero() {
         <div><Seg<Strength> label={t("opt.bots")} value={q.strength} onPick={(strength) => set({ strength })} options={[["easy", t("str.easy")], ["mid", t("str.mid")], ["best", t("str.best")]]} /></div>
         <span>{t("opt.role")}</span>
         <div><Seg<Role> label={t("opt.role")} value={q.role} onPick={(role) => set({ role })} options={[["bid", t("opt.bid")], ["landlord", t("role.landlord")], ["farmer", t("role.farmer")]]} /></div>
+        <span>{t("opt.rules")}</span>
+        <div><Seg<Rules> label={t("opt.rules")} value={q.rules} onPick={(rules) => set({ rules })} options={[["classic", t("rules.classic1")], ["douzero", "DouZero"]]} /></div>
         <span>{t("opt.time")}</span>
         <div><Seg label={t("opt.time")} value={q.time} onPick={(time) => set({ time })} options={[10, 20, 40, 0].map((n) => [n, n ? `${n} s` : t("opt.notime")] as [number, string])} /></div>
       </div>

@@ -94,8 +94,8 @@ function Moves({ a, g }: { a: App; g: Game }) {
 }
 
 function kindLine(m: { cards: Card[]; kind: Kind; exp: number | null }, i: number, bestExp: number): string {
-  const trade = i > 0 && m.exp !== null && m.exp >= bestExp ? ` · ${t("ai.trade")}` : "";
-  return (m.cards.length ? kindName(m.kind) : "") + trade;
+  const trade = i > 0 && m.exp !== null && m.exp >= bestExp ? t("ai.trade") : "";
+  return [m.cards.length ? kindName(m.kind) : "", trade].filter(Boolean).join(" · ");
 }
 
 /** A press chooses those cards, a second press plays. */

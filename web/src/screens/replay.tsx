@@ -138,9 +138,11 @@ function Moves(p: { g: api.GameRecord; frames: Frame[]; at: number; items: Revie
     const row = ref.current?.querySelector<HTMLElement>(".hr.on");
     if (row) ref.current!.scrollTo({ top: row.offsetTop - ref.current!.offsetTop - ref.current!.clientHeight / 3 });
   }, [at]);
+  const start = curveOf(p.items, g.me ?? g.landlord, g.landlord, 0, null)[0];
   const byPly = new Map(p.items.map((i) => [i.ply, i]));
   return (
     <div class="hist" ref={ref}>
+      {start && <div class="luck mut small num">{t("rev.luck")} {percent(start.p, 0)}</div>}
       {frames.slice(1).map((f, k) => {
         const item = byPly.get(k), loss = item?.loss ?? null, gr = grade(loss);
         const text = f.bid !== null ? (f.bid ? t("bid.n", { n: f.bid }) : t("bid.none")) : cardsText(engine, g.rules, f.cards!);

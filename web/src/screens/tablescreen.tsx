@@ -1,6 +1,7 @@
 // The table with what surrounds it: side panel, end sheet, banners. The felt itself is the module in table/.
 import { useEffect, useRef } from "preact/hooks";
-import { askLeave, tell } from "../commands";
+import { warn } from "../announce";
+import { askLeave, tell, toast } from "../commands";
 import { here, nudge } from "../connection";
 import { t } from "../i18n";
 import { keysAtTable } from "../keys";
@@ -11,6 +12,7 @@ import { cue } from "../sound";
 import { SEAT_KEPT_MS } from "../state";
 import { get, listen, setSettings, update, useApp } from "../store";
 import { liveModel } from "../table/live";
+import type { Place } from "../table/model";
 import { TableView } from "../table/table";
 import { EndSheet } from "./end";
 import { Panel } from "./panel";
@@ -33,6 +35,17 @@ function sit(): void {
   if (seat >= 0) void tell({ t: "sit", seat: seat as Seat });
 }
 
+/** A press on a person's picture mutes their phrases, another hears them again. */
+function mute(place: Place): void {
+  const { net, settings } = get(), me = net.game?.me;
+  if (me == null || !net.room) return;
+  const info = net.room.seats[(me + (place === "right" ? 1 : 2)) % 3]!;
+  if (info.kind !== "human") return;
+  const off = settings.muted.includes(info.name);
+  setSettings({ muted: off ? settings.muted.filter((n) => n !== info.name) : [...settings.muted, info.name] });
+  toast(t(off ? "seat.heard" : "seat.muted", { name: info.name }));
+}
+
 let view: TableView | null = null;
 export const tableView = (): TableView | null => view;
 
@@ -41,8 +54,11 @@ export function TableScreen() {
   const game = useApp((a) => a.net.game), dialog = useApp((a) => a.dialog);
   useEffect(() => {
     const table = (view = new TableView(ref.current!, {
-      press, clear: act.clear, hint: () => act.hint(1), seat: () => undefined,
-      second: (left) => left > 0 && left <= 5 && cue("tick"),
+      press, clear: act.clear, hint: () => act.hint(1), seat: mute,
+      second: (left) => {
+        if (left === 10) warn(t("say.ten"));
+        if (left > 0 && left <= 5) cue("tick");
+      },
       toggle: (card) => {
         cue(get().choice.chosen.has(card) ? "clear" : "choose");
         act.toggle(card);
@@ -72,6 +88,7 @@ export function TableScreen() {
         <Tips />
         {game?.end && <EndSheet key={game.id} g={game} end={game.end} />}
       </main>
+      {dialog === "panel" && <button class="shade only-small" aria-label={t("set.close")} onClick={() => update({ dialog: null })} />}
       <Panel />
     </div>
   );
@@ -86,7 +103,8 @@ function Banner() {
   const link = useApp((a) => a.net.link), lostAt = useApp((a) => a.net.lostAt), seated = useApp((a) => a.net.game?.me != null);
   const back = useRef(false);
   useEffect(() => {
-    if (link === "lost") back.current = true;
+    if (link === "online" && back.current) toast(t("net.back"));
+    back.current = link === "lost";
   }, [link]);
   useTick(link === "lost");
   if (link === "moved") return <div class="banner" role="status">{t("net.other")}<button class="btn sm pri" onClick={here}>{t("net.here")}</button></div>;
