@@ -79,7 +79,7 @@ function options(p: ChartProps, width: number): uPlot.Options {
     ],
     series: [{}, ...p.lines.flatMap((l, i) => {
       const stroke = look(COLORS[i]!);
-      return [{ label: l.name, stroke, width: 2, dash: DASH[i]!, spanGaps: true, points: { show: false } }, { show: true, width: 0, spanGaps: true, points: { show: false } }, { show: true, width: 0, spanGaps: true, points: { show: false } }];
+      return [{ label: l.name, stroke, width: 2, dash: DASH[i]!, spanGaps: true, points: { show: p.data.x.length < 20, size: 5 } }, { show: true, width: 0, spanGaps: true, points: { show: false } }, { show: true, width: 0, spanGaps: true, points: { show: false } }];
     })],
     bands: p.lines.map((_, i) => ({ series: [3 * i + 2, 3 * i + 3] as [number, number], fill: `${look(COLORS[i]!)}22` })),
     hooks: {

@@ -4,6 +4,7 @@ import * as api from "../api";
 import { join, newRoom, quick, readCode, watch, watchBots } from "../commands";
 import { send } from "../connection";
 import { percent, signed, t, whole } from "../i18n";
+import { boardName } from "../names";
 import type { Role, Rules, Strength } from "../protocol";
 import { go, setSettings, update, useApp } from "../store";
 import { fanMarkup } from "../table/cardnode";
@@ -124,7 +125,7 @@ function TopRanks() {
       {!b.data ? <Waiting of={b} /> : b.data.rows.length === 0 ? <p class="mut empty">{t("rank.none")}</p> : (
         <table class="rooms ranks num"><tbody>
           {b.data.rows.slice(0, 5).map((r) => (
-            <tr key={r.place} class={r.me ? "mine" : ""}><td class="mut">{r.place}</td><td><b>{r.name}</b> <span class="mut small">{r.bot ? "AI" : t("rank.games", { n: whole(r.games) })}</span></td><td>{whole(r.rating)}</td></tr>
+            <tr key={r.place} class={r.me ? "mine" : ""}><td class="mut">{r.place}</td><td><b>{boardName(r.name, r.bot)}</b> <span class="mut small">{r.bot ? "AI" : t("rank.games", { n: whole(r.games) })}</span></td><td>{whole(r.rating)}</td></tr>
           ))}
         </tbody></table>
       )}

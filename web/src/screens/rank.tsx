@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import * as api from "../api";
 import { signed, t, whole } from "../i18n";
+import { boardName } from "../names";
 import { useApp } from "../store";
 import { A, Box, Seg, useLoad, Waiting } from "../ui";
 
@@ -19,7 +20,7 @@ export default function Rank() {
                 <thead><tr><th scope="col">#</th><th scope="col">{t("st.name")}</th><th scope="col" class="r">{t("st.games")}</th><th scope="col" class="r opt">{t("st.ppg")}</th><th scope="col" class="r">{t("rank.rating")}</th></tr></thead>
                 <tbody>{b.data.rows.map((r) => (
                   <tr class={r.me ? "mine" : ""}>
-                    <td class="mut">{r.place}</td><td><b>{r.name}</b>{r.bot && <span class="mut small"> AI</span>}</td><td class="r">{whole(r.games)}</td>
+                    <td class="mut">{r.place}</td><td><b>{boardName(r.name, r.bot)}</b>{r.bot && <span class="mut small"> AI</span>}</td><td class="r">{whole(r.games)}</td>
                     <td class="r opt">{signed(r.ppg, 2)} {r.ppg_ci !== null && <span class="mut small">± {r.ppg_ci.toFixed(2)}</span>}</td><td class="r"><b>{whole(r.rating)}</b> {r.rating_ci !== null && <span class="mut small">± {whole(r.rating_ci)}</span>}</td>
                   </tr>
                 ))}</tbody>
