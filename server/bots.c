@@ -201,6 +201,7 @@ void bots_submit(Bots *b, Job *j) {
     j->asked_s = clock_s();
     pthread_mutex_lock(&b->lock);
     push(j->kind == JOB_REVIEW ? &b->background : &b->urgent, j);
+    b->stats.asked++;
     pthread_cond_signal(&b->more);
     pthread_mutex_unlock(&b->lock);
 }

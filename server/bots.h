@@ -17,10 +17,10 @@ typedef struct {
 } BotsConfig;
 
 typedef struct {
-    uint64_t jobs, batches;
-    double busy_s;  /* of all workers */
-    int waiting;    /* urgent jobs not yet begun */
-    uint64_t loads; /* nets loaded */
+    uint64_t asked, jobs, batches; /* jobs: answered */
+    double busy_s;                 /* of all workers */
+    int waiting;                   /* urgent jobs not yet begun */
+    uint64_t loads;                /* nets loaded */
 } BotsStats;
 
 typedef struct Bots Bots;

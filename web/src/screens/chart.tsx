@@ -66,7 +66,7 @@ function lastOf(p: ChartProps & { data: Data }, i: number): string {
   return v == null ? "–" : p.exact(v);
 }
 
-function options(p: ChartProps, width: number): uPlot.Options {
+function options(p: ChartProps & { data: Data }, width: number): uPlot.Options {
   const line = look("--line"), text = look("--text2");
   const axis = { stroke: text, grid: { stroke: line, width: 1 }, ticks: { show: false }, font: `11px ${look("--font")}` };
   return {
