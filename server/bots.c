@@ -209,6 +209,7 @@ void bots_submit(Bots *b, Job *j) {
 Job *bots_take(Bots *b) {
     pthread_mutex_lock(&b->lock);
     Job *list = b->done.head;
+    b->stats.taken += (uint64_t)b->done.n;
     b->done = (Queue){0};
     pthread_mutex_unlock(&b->lock);
     return list;

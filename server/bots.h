@@ -17,7 +17,7 @@ typedef struct {
 } BotsConfig;
 
 typedef struct {
-    uint64_t asked, jobs, batches; /* jobs: answered */
+    uint64_t asked, jobs, taken, batches; /* jobs: answered; taken: by bots_take */
     double busy_s;                 /* of all workers */
     int waiting;                   /* urgent jobs not yet begun */
     uint64_t loads;                /* nets loaded */

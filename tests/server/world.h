@@ -221,20 +221,13 @@ static inline Peer *peer_new(World *w) {
         if (clock_s() > end_) fail_msg("never: %s", #condition);                                   \
     }
 
+/* Lets the bots go on until they are asked nothing more. */
 static inline bool world_idle(const World *w) {
     BotsStats s;
     bots_stats(w->bots, &s);
-    return s.asked == s.jobs;
+    return s.asked == s.taken;
 }
-
-/* Lets the bots go on until they are asked nothing more. */
-static inline void world_settle(World *w) {
-    for (int idle = 0; idle < 2;) { // (idle, and nothing came of the last answers)
-        world_until(w, world_idle(w));
-        lobby_jobs(w->lobby);
-        idle = world_idle(w) ? idle + 1 : 0;
-    }
-}
+static inline void world_settle(World *w) { world_until(w, world_idle(w)); }
 
 static inline void world_pass(World *w, int64_t ms) {
     w->lobby->now_us += ms * 1000;
