@@ -75,7 +75,7 @@ test("a room by link: two people and a bot, a watcher, phrases", async () => {
   const link = await host.inputValue(".share input");
   const path = new URL(link).pathname;
   const friend = await player(browser, server, { lang: "en", path });
-  await friend.waitForSelector(".seatcard.me");
+  await friend.waitForSelector(".seatcard.mine");
   await friend.click(".hero .btn.pri");
   await host.locator(".seatcard .acts .btn").first().click();
   await host.waitForSelector(".hero .btn.pri:not(:disabled)");

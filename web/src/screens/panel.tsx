@@ -63,9 +63,10 @@ function Advice({ g }: { g: Game }) {
   const allowed = a.net.room?.help ?? false;
   const alone = g.me !== null && a.net.room?.seats.every((s, i) => i === g.me || s.kind === "bot");
   const last = g.hands ? [...g.history].reverse().find((h) => h.think?.moves?.length) : undefined;
+  if (g.me === null && !last) return null;
   return (
     <div class="blk">
-      <div class="sec-h"><span>{t("ai.title")}</span><span class="thin">{g.me !== null && allowed && a.settings.help ? t("ai.help") : ""}</span></div>
+      {g.me !== null && <div class="sec-h"><span>{t("ai.title")}</span><span class="thin">{allowed && a.settings.help ? t("ai.help") : ""}</span></div>}
       {g.me !== null && (allowed
         ? a.settings.help ? <Moves a={a} g={g} /> : <button class="btn sm wide" onClick={() => setSettings({ help: true })}>{t("set.help")}</button>
         : <p class="mut small">{t("ai.off")}</p>)}

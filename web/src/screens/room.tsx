@@ -31,7 +31,7 @@ export function Room({ room }: { room: RoomState }) {
 function SeatCard({ room, seat, host }: { room: RoomState; seat: Seat; host: boolean }) {
   const s: RoomSeat = room.seats[seat], me = room.me === seat;
   return (
-    <div class={`seatcard ${me ? "me" : ""}`}>
+    <div class={`seatcard ${me ? "mine" : ""}`}>
       <div class="av"><Icon name={s.kind === "bot" ? "bot" : s.kind === "human" ? "user" : "pin"} /></div>
       <b>{s.kind === "empty" ? t("room.empty") : me ? `${s.name} (${t("seat.you")})` : nameOf(room.seats, seat)}</b>
       <span class="sub">{s.kind === "bot" ? t(`str.${s.strength ?? "best"}` as Key) : s.kind === "empty" ? " " : `${room.host === seat ? `${t("room.host")} · ` : ""}${s.away ? t("seat.left") : t(s.ready ? "room.isready" : "room.notready")}`}</span>
@@ -93,7 +93,7 @@ function Rules({ room, host }: { room: RoomState; host: boolean }) {
   useApp((a) => a.settings.lang);
   return (
     <Box title={t("room.rules")}>
-      <div class="opts plain">{rows.map(([name, seg, text]) => <><span>{name}</span><div>{host ? seg : <b>{text}</b>}</div></>)}</div>
+      <div class={`opts plain ${host ? "" : "read"}`}>{rows.map(([name, seg, text]) => <><span>{name}</span><div>{host ? seg : <b>{text}</b>}</div></>)}</div>
     </Box>
   );
 }

@@ -102,8 +102,8 @@ const plain = (text: string): Chip => ({ parts: [{ text, as: "" }], bad: false, 
 function chipOf(a: App, g: Game): Chip | null {
   if (g.end) return null;
   if (g.void) return plain(t("chip.void"));
-  if (hosted(g)) return { ...plain(t("chip.hosted")), press: "unhost" };
   if (!myTurn(g)) return waitingChip(a, g);
+  if (hosted(g)) return null;
   if (g.phase === "bid") return bidChip(a);
   const v = judge(a);
   if (v.t === "none") return emptyChip(a, g);
