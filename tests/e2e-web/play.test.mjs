@@ -118,9 +118,10 @@ test("undo, the bots' open hands, hosting", async () => {
   await page.click(".tools .btn >> nth=0");
   await page.waitForFunction(() => document.querySelectorAll(".layer .card").length >= 34);
   await page.click("[data-id=host]");
-  await page.waitForSelector(".veil.on");
+  // Bots that think 0 ms may be through before the veil is seen.
+  await page.waitForFunction(() => document.querySelector(".veil.on") || document.querySelector(".panel h2"));
   await page.waitForFunction(() => document.querySelectorAll(".hand .card").length < 20 || document.querySelector(".panel h2"), null, { timeout: 30_000 });
-  if (!(await page.$(".panel h2"))) await page.click(".veil");
+  if (!(await page.$(".panel h2"))) await page.click(".veil", { timeout: 3000 }).catch(() => undefined);
   await page.waitForSelector(".veil.on", { state: "detached" }).catch(() => undefined);
   assert.deepEqual(page.problems, []);
   await page.context().close();
