@@ -7,15 +7,17 @@
 #include <sys/stat.h>
 
 #include "engine/base/file.h"
+#include "engine/game.h"
 #include "learner/optim.h"
 #include "learner/runfolder.h"
 
-enum { N_OPTIONS = 48, AUTO_BATCHES = 4 };
+enum { N_OPTIONS = 48, AUTO_BATCHES = 4, LEAST_PART = 40 };
 
 void settings_defaults(Settings *s, Preset p) {
     *s = (Settings){
         .preset = p,
         .seed = 1,
+        .act_threads = 1,
         .epsilon = 0.01,
         .act_precision = PRECISION_AUTO,
         .train_on = TRAIN_ON_UNFORCED,
@@ -60,9 +62,11 @@ const Option *settings_options(Settings *s) {
         {"rules", OPT_CHOICE, &s->ruleset, "the game that is learned", 0, 0, "douzero|rlcard|botzone|botzone1|classic", false},
         {"objective", OPT_CHOICE, &s->objective, "win rate, points, log of points, arena score", 0, 0, "wp|adp|logadp|score", false},
         {"seed", OPT_U64, &s->seed, "of deals, exploration and first weights", 0, 0, NULL, false},
+        {"init", OPT_STR, &s->init, "weights that a new run begins with", 0, 0, "FILE", false},
         {"frames", OPT_U64, &s->frames, "end when the run has this many decisions; 0: no limit", 0, 0, NULL, false},
         {"minutes", OPT_REAL, &s->minutes, "end this long after this start; 0: no limit", 0, 1e7, NULL, false},
-        {"actors", OPT_INT, &s->actors, "actor processes here; 0: one per core; -1: none", -1, 4096, NULL, false},
+        {"actors", OPT_INT, &s->actors, "actor processes here; 0: for all cores; -1: none", -1, 4096, NULL, false},
+        {"act-threads", OPT_INT, &s->act_threads, "playing threads of an actor", 1, 1024, NULL, false},
         {"games", OPT_INT, &s->games, "concurrent games of an actor; 0: its own choice", 0, 65536, NULL, false},
         {"epsilon", OPT_REAL, &s->epsilon, "chance of a random play", 0, 1, NULL, false},
         {"act-precision", OPT_CHOICE, &s->act_precision, "of the actors' nets", 0, 0, "auto|fp32|bf16|int8", false},
@@ -70,7 +74,7 @@ const Option *settings_options(Settings *s) {
         {"train-on", OPT_CHOICE, &s->train_on, "learn from decisions with a choice, or from all", 0, 0, "unforced|all", false},
         {"batch", OPT_INT, &s->batch, "samples per step", 1, 1 << 20, NULL, false},
         {"buffer", OPT_INT, &s->buffer, "samples waiting per net; 0: four batches", 0, 1 << 24, NULL, false},
-        {"threads", OPT_INT, &s->threads, "learner threads; 0: one per core", 0, 1024, NULL, false},
+        {"threads", OPT_INT, &s->threads, "learner threads; 0: one per core, as far as they pay", 0, 1024, NULL, false},
         {"precision", OPT_CHOICE, &s->precision, "of products in training", 0, 0, "auto|fp32|bf16", false},
         {"pin", OPT_CHOICE, &s->pin, "auto: to memory nodes where there are several", 0, 0, "auto|off|node|core", false},
         {"optimizer", OPT_CHOICE, &s->optimizer, "", 0, 0, "rmsprop|adam", false},
@@ -251,12 +255,14 @@ int settings_cores(void) {
 
 int settings_actors(const Settings *s) {
     if (s->actors != 0) return s->actors < 0 ? 0 : s->actors;
-    return s->lockstep ? 1 : settings_cores();
+    return s->lockstep ? 1 : (settings_cores() + s->act_threads - 1) / s->act_threads;
 }
 
 int settings_threads(const Settings *s) {
     if (s->threads != 0) return s->threads;
-    return s->lockstep ? 1 : settings_cores();
+    // With fewer samples a thread would be busier with its copy of the weights than with them.
+    int most = N_ROLES * (s->batch / LEAST_PART > 0 ? s->batch / LEAST_PART : 1);
+    return s->lockstep ? 1 : settings_cores() < most ? settings_cores() : most;
 }
 
 int settings_buffer(const Settings *s) { return s->buffer ? s->buffer : AUTO_BATCHES * s->batch; }

@@ -28,20 +28,22 @@ typedef struct {
     /* what is learned */
     int ruleset, objective;
     uint64_t seed;
+    const char *init; /* a weights file that a new run begins with; NULL: random weights */
     /* acting */
-    int actors; /* processes on this machine; 0: one per core; -1: none */
-    int games;  /* concurrent games of an actor; 0: the actor's default */
+    int actors;      /* processes on this machine; 0: enough for all cores; -1: none */
+    int act_threads; /* playing threads of each */
+    int games;       /* concurrent games of an actor; 0: the actor's default */
     double epsilon;
     int act_precision; /* PrecisionChoice */
     bool act_ema;      /* play with the averaged weights */
     /* learning */
     int train_on;      /* TrainOn */
     int batch, buffer; /* samples; buffer per role, 0: four batches */
-    int threads;       /* learner threads; 0: one per core */
+    int threads;       /* learner threads; 0: one per core, as far as they pay */
     int precision;     /* PrecisionChoice, of products */
     int optimizer;     /* OptimKind */
     int pin;           /* Pin */
-    int schedule; /* Schedule */
+    int schedule;      /* Schedule */
     double lr, lr_end, clip, ema;
     uint64_t warmup, decay_from, decay_to; /* steps of each net */
     int publish_every;                     /* steps of a net between publications */

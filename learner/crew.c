@@ -39,7 +39,8 @@ static void *worker_main(void *arg) {
 /* Up to three threads lead, each at a whole batch; more than three split the batches. */
 int crew_parts(int threads, Role role) {
     if (threads <= N_ROLES) return 1;
-    return (threads + N_ROLES - 1 - (int)role) / N_ROLES;
+    int parts = (threads + N_ROLES - 1 - (int)role) / N_ROLES;
+    return parts < NETLEARNER_MAX_PARTS ? parts : NETLEARNER_MAX_PARTS;
 }
 
 Status crew_start(int threads, int batch, NetLearner *const nets[N_ROLES], Buffers *buffers,

@@ -11,6 +11,7 @@
 #include "learner/runfolder.h"
 
 enum { MATCH_NICENESS = 5 };
+_Static_assert(CHILD_MAX_ARGS >= 16, "room for all of a command line");
 
 Status programs_find(Programs *out) {
     char self[LAUNCH_PATH_BYTES - 16];
@@ -55,7 +56,7 @@ Status launch_learner(Child *c, const Programs *p, const Settings *s,
 Status launch_actor(Child *c, const Programs *p, const Settings *s, const char *control,
                     const cpu_set_t *cpus) {
     static const char *const precisions[] = {"auto", "fp32", "bf16", "int8"};
-    char games[24], connect[LINK_ENDPOINT_BYTES], key[RUN_PATH_BYTES];
+    char games[24], threads[24], connect[LINK_ENDPOINT_BYTES], key[RUN_PATH_BYTES];
     TRY(link_resolve("tcp://127.0.0.1:1", control, connect));
     ChildSpec spec = {
         .program = p->actor,
@@ -64,7 +65,9 @@ Status launch_actor(Child *c, const Programs *p, const Settings *s, const char *
         .cpus = cpus,
         .keep_fd = -1};
     snprintf(games, sizeof games, "%d", s->games);
+    snprintf(threads, sizeof threads, "%d", s->act_threads);
     if (s->games) add(&spec, "--games", games);
+    if (s->act_threads > 1) add(&spec, "--threads", threads);
     if (s->listen) {
         runfolder_path(s->run, "server.key", key);
         add(&spec, "--server-key", key);

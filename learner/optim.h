@@ -31,7 +31,7 @@ typedef struct {
     double ema;          /* w_ema += (1 - d) (w - w_ema) after each step, with d = ema, or less at
                             first: (1 + t) / (10 + t) after t steps; 0: no average kept */
     Schedule schedule;
-    uint64_t warmup;               /* steps over which lr rises from nothing; 0: none */
+    uint64_t warmup; /* steps over which lr rises from nothing; 0: none */
     /* cosine: lr falls to lr_end from step decay_from to step decay_to. sqrt: after decay_from as
      * lr sqrt(decay_from / step), never below lr_end: needs no end to be known. */
     uint64_t decay_from, decay_to;

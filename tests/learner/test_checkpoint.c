@@ -203,6 +203,53 @@ static void nothing_is_lost_on_a_full_disk(void **state) {
     checkpoint_free(&b);
 }
 
+/* docs/checkpoint.md shows the first bytes of a checkpoint with all parameters 0 and optimizer
+ * states of no bytes, as lines "    0000: hex hex ...". */
+static void docs_example(void **state) {
+    (void)state;
+    char config[] = "rules = classic\n", path[RUN_PATH_BYTES], line[200];
+    Checkpoint c = {.run = 0x0123456789abcdef,
+                    .ruleset = RULES_CLASSIC,
+                    .objective = OBJECTIVE_SCORE,
+                    .seed = 42,
+                    .number = 7,
+                    .frames = 1234567,
+                    .games = 29000,
+                    .steps = {401, 402, 403},
+                    .samples = {205312, 205824, 206336},
+                    .seconds = 61.5,
+                    .config = config};
+    uint8_t *p, shown[256];
+    size_t n, n_shown = 0;
+    for (int r = 0; r < N_ROLES; r++) {
+        c.params[r] = calloc(net_layout((Role)r)->n_params, sizeof(float));
+        c.optim[r] = malloc(1);
+    }
+    path_of(1, path);
+    assert_int_equal(checkpoint_write(&c, path), ST_OK);
+    assert_int_equal(file_read(path, 1 << 30, &p, &n), ST_OK);
+    FILE *page = fopen(SOURCE_DIR "/docs/checkpoint.md", "r");
+    assert_non_null(page);
+    while (fgets(line, sizeof line, page) != NULL) {
+        unsigned at, byte;
+        int used = 0;
+        if (sscanf(line, "    %4x:%n", &at, &used) != 1 || used == 0 || at != n_shown) continue;
+        for (char *s = line + used; sscanf(s, " %2x%n", &byte, &used) == 1; s += used)
+            if (n_shown < sizeof shown) shown[n_shown++] = (uint8_t)byte;
+    }
+    fclose(page);
+    if (n_shown != 192 || memcmp(shown, p, n_shown) != 0) {
+        for (size_t i = 0; i < 192; i++) {
+            if (i % 16 == 0) print_message("\n    %04zx:", i);
+            print_message(" %02x", p[i]);
+        }
+        fail_msg("docs/checkpoint.md shows something else");
+    }
+    free(p);
+    c.config = NULL;
+    checkpoint_free(&c);
+}
+
 /* What does not look like a checkpoint is left alone. */
 static void other_files_stay(void **state) {
     (void)state;
@@ -226,6 +273,7 @@ int main(void) {
         TEST(an_older_one_serves),
         TEST(nothing_is_lost_on_a_full_disk),
         TEST(other_files_stay),
+        TEST(docs_example),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,6 +211,7 @@ static void parts_use_all_threads(void **state) {
         }
         assert_int_equal(sum, threads < N_ROLES ? N_ROLES : threads);
     }
+    assert_int_equal(crew_parts(1024, ROLE_LANDLORD), NETLEARNER_MAX_PARTS);
 }
 
 int main(void) {
