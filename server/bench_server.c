@@ -423,7 +423,8 @@ int main(int argc, char **argv) {
     char host[64];
     bool help;
     int n_args;
-    if (options_parse(&command, argc, argv, &n_args, &help) != ST_OK) return 2;
+    int skip = argc > 1 && strcmp(argv[1], "bench") == 0; // as `dizhu bench server` starts it
+    if (options_parse(&command, argc - skip, argv + skip, &n_args, &help) != ST_OK) return 2;
     if (help) return 0;
     struct rlimit r;
     if (getrlimit(RLIMIT_NOFILE, &r) == 0) {

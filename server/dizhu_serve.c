@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static volatile int stop;
@@ -46,8 +47,13 @@ int main(int argc, char **argv) {
                        .per_address = 200,
                        .away_s = 60};
     int level = LOG_INFO, precision = 0;
+    bool with_parent = false;
     const Option options[] = {
         {"port", OPT_INT, &o.port, "TCP port, 0: any free one", 0, 65535, NULL, false},
+        {"any-port", OPT_FLAG, &o.any_port, "if the port is taken: any free one", 0, 0, NULL,
+         false},
+        {"with-parent", OPT_FLAG, &with_parent, "end when the process that started it ends", 0, 0,
+         NULL, true},
         {"bind", OPT_STR, &o.bind, "address to listen on; 0.0.0.0: all", 0, 0, "ADDRESS", false},
         {"db", OPT_STR, &o.db, "database of games and people", 0, 0, "FILE", false},
         {"model", OPT_STR, &o.model, "weights that bots play with", 0, 0, "FILE", false},
@@ -106,6 +112,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     catch_signals();
+    if (with_parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
     move_init();
     if (server_start(&o, &server) != ST_OK) return 1;
     printf("%s://%s:%d/\n", o.tls_cert ? "https" : "http",

@@ -108,6 +108,11 @@ static Status open_socket(Server *s) {
     }
     lws_set_log_level(LLL_ERR | LLL_WARN, lws_line);
     struct lws_context *lws = lws_create_context(&info);
+    if (!lws && o->any_port) {
+        log_info("port %d is taken", o->port);
+        info.port = 0;
+        lws = lws_create_context(&info);
+    }
     if (!lws) {
         log_error("cannot listen on %s:%d%s", o->bind, o->port,
                   o->tls_cert ? " with this certificate and key" : "");

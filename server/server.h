@@ -18,6 +18,7 @@ typedef struct {
     int port;
     const char *bind, *db, *model, *run, *web, *tls_cert, *tls_key, *origin, *log;
     int workers, think_ms, commit_ms, precision, max_clients, per_address, away_s;
+    bool any_port;
 } ServerOptions;
 
 typedef struct Conn Conn;

@@ -64,7 +64,7 @@ static Job *wait_all(Bots *b, int n) {
 
 static void test_batches(void **state) {
     (void)state;
-    enum { N = 300 };
+    enum { N = 150 };
     static Hand alone[N];
     NetSet *nets;
     Thinker *t;
@@ -110,7 +110,7 @@ static void rescale(Weights *w, int from, int to, float by, float move) {
 static void look_at(const char *path, float *mean, float *gap) {
     NetSet *nets;
     Thinker *t;
-    enum { N = 60 };
+    enum { N = 40 };
     assert_int_equal(netset_load(path, PRECISION_FP32, &nets), ST_OK);
     assert_int_equal(thinker_new(1, &t), ST_OK);
     *mean = *gap = 0;
@@ -145,7 +145,7 @@ static void opinionated(const char *path) {
 /* Weaker bots differ from the best one, and lose win chance by it. */
 static void test_strength(void **state) {
     (void)state;
-    enum { N = 400 };
+    enum { N = 120 };
     NetSet *nets;
     Thinker *t;
     int differs[N_STRENGTHS] = {0};
