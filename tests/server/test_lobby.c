@@ -532,7 +532,8 @@ static void test_review_and_resume(void **state) {
             assert_true(loss >= 0 && loss <= 1);
             assert_true(num(e, "legal") >= 1);
             bool mine = num(e, "seat") == p->session->seat;
-            choices += mine && num(e, "legal") > 1 && json_array_size(json_object_get(e, "best")) != 1;
+            choices +=
+                mine && num(e, "legal") > 1 && json_array_size(json_object_get(e, "best")) != 1;
         }
         done = json_is_true(json_object_get(o, "done"));
     }

@@ -95,6 +95,30 @@ static void test_page(void **state) {
     process_free(&p);
 }
 
+/* Nothing of a game that is on can be had, by whomever. */
+static void expect_secret(const Process *p, WsClient *c, const char *token) {
+    static const char *const paths[] = {"/api/games/%s", "/api/games/%s/record"};
+    char path[96], headers[128];
+    ws_say(c, "{\"t\":\"quick\",\"id\":100,\"strength\":\"best\",\"role\":\"landlord\",\"time\":0,"
+              "\"rules\":"
+              "\"classic\",\"help\":true}");
+    json_t *o = ws_find(c, "deal");
+    snprintf(headers, sizeof headers, "Authorization: Bearer %s\r\n", token);
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, paths[i], str(o, "game"));
+        assert_int_equal(http_get(p->port, path, headers, NULL, NULL), 404);
+    }
+    ws_say(c, "{\"t\":\"review\",\"id\":101,\"game\":\"%s\"}", str(o, "game"));
+    ws_expect_error(c, "gone");
+    ws_say(c,
+           "{\"t\":\"resume_at\",\"id\":102,\"game\":\"%s\",\"ply\":0,\"seat\":1,\"strength\":"
+           "\"best\"}",
+           str(o, "game"));
+    ws_expect_error(c, "gone");
+    json_decref(o);
+    ws_say(c, "{\"t\":\"room_leave\",\"id\":103}");
+}
+
 /* A game in which the person is hosted throughout; its id. */
 static void hosted_game(WsClient *c, char game[GAME_ID_CHARS + 1]) {
     ws_say(c, "{\"t\":\"quick\",\"id\":1,\"strength\":\"best\",\"role\":\"landlord\",\"time\":20,"
@@ -183,6 +207,7 @@ static void test_game_and_api(void **state) {
         o = ws_find(c, "review");
         done = json_is_true(json_object_get(o, "done"));
     }
+    expect_secret(&p, c, token);
     // a clean end says goodbye
     kill(p.pid, SIGINT);
     o = ws_find(c, "bye");
