@@ -5,10 +5,10 @@
 #include "actors/client.h"
 #include "actors/commands.h"
 #include "actors/intake.h"
-#include "actors/interrupt.h"
 #include "actors/rules_option.h"
 #include "engine/base/clock.h"
 #include "engine/base/file.h"
+#include "engine/base/interrupt.h"
 #include "engine/base/log.h"
 #include "engine/base/options.h"
 #include <errno.h>
@@ -220,7 +220,7 @@ static Status read_key(const char *option, char out[LINK_KEY_CHARS + 1]) {
 }
 
 static int run_actor(const ActorOptions *o) {
-    atomic_bool *stop = interrupt_watch();
+    atomic_bool *stop = interrupt_watch(AGAIN_KILLS);
     follow_parent(o->parent);
     char key[LINK_KEY_CHARS + 1];
     if (o->server_key && read_key(o->server_key, key) != ST_OK) return 1;

@@ -1,9 +1,9 @@
 /* dizhu eval A B: a match, as a table or one JSON object. */
 #include "actors/commands.h"
-#include "actors/interrupt.h"
 #include "actors/match.h"
 #include "actors/progress.h"
 #include "actors/rules_option.h"
+#include "engine/base/interrupt.h"
 #include "engine/base/options.h"
 #include <jansson.h>
 #include <string.h>
@@ -61,6 +61,7 @@ static void warn_objectives(const Policy *a, const Policy *b) {
 
 static Status run_match(const EvalOptions *o, const char *a_name, const char *b_name) {
     Policy *a = NULL, *b = NULL;
+    atomic_bool *stop = interrupt_watch(AGAIN_KILLS); // first of all: loading nets takes its time
     Status st = policy_open(a_name, (RulesetId)o->rules, (Precision)o->precision, o->any_rules, &a);
     if (st == ST_OK)
         st = policy_open(b_name, (RulesetId)o->rules, (Precision)o->precision, o->any_rules, &b);
@@ -74,7 +75,7 @@ static Status run_match(const EvalOptions *o, const char *a_name, const char *b_
                          .first = o->first,
                          .decks = o->decks,
                          .threads = o->threads,
-                         .stop = interrupt_watch(),
+                         .stop = stop,
                          .progress = show_progress,
                          .ctx = &p};
         st = match_play(&c, a, b, &r);

@@ -91,8 +91,10 @@ static void sparse_sum(int n_out, const SparseSum *s) {
         for (size_t c = 0; c < (size_t)s->n_panels * PANEL; c++) {
             float y = 0;
             if (s->base) y = s->base[at(s->base_rows, s->base_index ? s->base_index[r] : 0, c)];
-            for (uint32_t e = s->start[r]; e < s->start[r + 1]; e++)
-                y += s->x[at(s->x_rows, s->index[e], c)];
+            for (uint32_t e = s->start[r]; e < s->start[r + 1]; e++) {
+                size_t i = at(s->x_rows, s->index[e], c);
+                y += s->x ? s->x[i] : bf16_value(s->x16[i]);
+            }
             if (s->relu && !(y > 0)) y = 0;
             if (s->out) s->out[at(s->out_rows, r, c)] = y;
             if (s->out16) s->out16[at(s->out_rows, r, c)] = bf16_round(y);
@@ -164,10 +166,13 @@ static void lstm_back(int rows, const LstmStep *s) {
             size_t p = at(s->rows_stride, r, u), d = at(s->d_rows, r, u);
             float t = tanhf(s->c[p]);
             float dc = s->dc[d] + s->dh[d] * o * (1 - t * t);
-            *g[0] = dc * z * i * (1 - i);
-            *g[1] = dc * (s->c_prev ? s->c_prev[p] : 0) * f * (1 - f);
-            *g[2] = dc * i * (1 - z * z);
-            *g[3] = s->dh[d] * t * o * (1 - o);
+            float before[4] = {dc * z * i * (1 - i),
+                               dc * (s->c_prev ? s->c_prev[p] : 0) * f * (1 - f),
+                               dc * i * (1 - z * z), s->dh[d] * t * o * (1 - o)};
+            for (size_t k = 0; k < 4; k++)
+                if (s->gates16)
+                    s->gates16[at(s->rows_stride, r, k * UNITS + u)] = bf16_round(before[k]);
+                else *g[k] = before[k];
             s->dc[d] = dc * f;
         }
 }

@@ -22,6 +22,7 @@ void settings_defaults(Settings *s, Preset p) {
         .act_precision = PRECISION_AUTO,
         .train_on = TRAIN_ON_UNFORCED,
         .batch = 512,
+        .uses = 1,
         .precision = PRECISION_AUTO,
         .optimizer = OPTIM_RMSPROP,
         .lr = 2e-4,
@@ -74,6 +75,7 @@ const Option *settings_options(Settings *s) {
         {"train-on", OPT_CHOICE, &s->train_on, "learn from decisions with a choice, or from all", 0, 0, "unforced|all", false},
         {"batch", OPT_INT, &s->batch, "samples per step", 1, 1 << 20, NULL, false},
         {"buffer", OPT_INT, &s->buffer, "samples waiting per net; 0: four batches", 0, 1 << 24, NULL, false},
+        {"uses", OPT_REAL, &s->uses, "how often a sample is learned from", 0.01, 64, NULL, false},
         {"threads", OPT_INT, &s->threads, "learner threads; 0: one per core, as far as they pay", 0, 1024, NULL, false},
         {"precision", OPT_CHOICE, &s->precision, "of products in training", 0, 0, "auto|fp32|bf16", false},
         {"pin", OPT_CHOICE, &s->pin, "auto: to memory nodes where there are several", 0, 0, "auto|off|node|core", false},
@@ -195,11 +197,22 @@ Status settings_parse(Settings *s, const char *usage, int argc, char **argv, boo
     return exists ? refuse_new_identity(&saved, s) : ST_OK;
 }
 
+int settings_advance(const Settings *s) {
+    int n = (int)(s->batch / s->uses + 0.5);
+    return n > 0 ? n : 1;
+}
+
+/* What a ring must hold for a step to happen. */
+static int least_buffer(const Settings *s) {
+    int advance = settings_advance(s);
+    return advance > s->batch ? advance : s->batch;
+}
+
 Status settings_check(const Settings *s) {
-    if (s->buffer != 0 && s->buffer < s->batch) {
+    if (settings_buffer(s) < least_buffer(s)) {
         fprintf(stderr,
-                "dizhu: --buffer %d is smaller than --batch %d: no batch would ever be full\n",
-                s->buffer, s->batch);
+                "dizhu: --buffer %d is smaller than a batch of %d: none would ever be full\n",
+                s->buffer, least_buffer(s));
         return ST_INVALID;
     }
     if (s->schedule == SCHEDULE_COSINE && s->decay_to <= s->decay_from) {
@@ -265,4 +278,6 @@ int settings_threads(const Settings *s) {
     return s->lockstep ? 1 : settings_cores() < most ? settings_cores() : most;
 }
 
-int settings_buffer(const Settings *s) { return s->buffer ? s->buffer : AUTO_BATCHES * s->batch; }
+int settings_buffer(const Settings *s) {
+    return s->buffer ? s->buffer : AUTO_BATCHES * least_buffer(s);
+}

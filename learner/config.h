@@ -39,6 +39,7 @@ typedef struct {
     /* learning */
     int train_on;      /* TrainOn */
     int batch, buffer; /* samples; buffer per role, 0: four batches */
+    double uses;       /* how often a sample is learned from, on average */
     int threads;       /* learner threads; 0: one per core, as far as they pay */
     int precision;     /* PrecisionChoice, of products */
     int optimizer;     /* OptimKind */
@@ -86,5 +87,7 @@ int settings_cores(void);
 int settings_actors(const Settings *s);
 int settings_threads(const Settings *s);
 int settings_buffer(const Settings *s);
+/* Samples by which a batch moves on, for settings->uses. */
+int settings_advance(const Settings *s);
 
 #endif

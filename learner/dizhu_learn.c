@@ -3,12 +3,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/interrupt.h"
 #include "engine/base/log.h"
 #include "engine/move.h"
 #include "learner/bench_learner.h"
 #include "learner/bench_pipeline.h"
 #include "learner/config.h"
-#include "learner/interrupt.h"
 #include "learner/learn.h"
 #include "learner/runfolder.h"
 #include "learner/supervise.h"
@@ -31,7 +31,7 @@ static int train(int argc, char **argv) {
     Settings s;
     bool done;
     int lock_fd;
-    atomic_bool *stop = interrupt_flag();
+    atomic_bool *stop = interrupt_watch(AGAIN_WAITS);
     if (settings_parse(&s, "dizhu train --run DIR [options]", argc, argv, &done) != ST_OK)
         return EXIT_USAGE;
     if (done) return EXIT_DONE;
@@ -45,7 +45,7 @@ static int learner(int argc, char **argv) {
     Settings s;
     bool done;
     int lock_fd;
-    atomic_bool *stop = interrupt_flag();
+    atomic_bool *stop = interrupt_watch(AGAIN_WAITS);
     if (settings_parse(&s, "dizhu learner --run DIR [options]", argc, argv, &done) != ST_OK)
         return EXIT_USAGE;
     if (done) return EXIT_DONE;

@@ -32,7 +32,8 @@ typedef struct {
 /* Parses argv[1..]. Positional arguments are moved to argv[1..*n_args]. `--help` prints the help on
  * stdout and sets *done. ST_INVALID: one line on stderr said what is wrong (exit 2).        */
 Status options_parse(const Command *c, int argc, char **argv, int *n_args, bool *done);
-/* Reads `name = value` lines over the current values. The strings it sets are never freed. */
+/* Reads `name = value` lines over the current values. The strings it sets are malloced and the
+ * caller's. */
 Status options_load(const Option *options, const char *path);
 /* Writes every non-transient option as `name = value`. */
 void options_dump(const Option *options, FILE *out);

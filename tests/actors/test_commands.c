@@ -124,7 +124,7 @@ static void exit_codes(void **state) {
 
 static void interrupted_eval_fails(void **state) {
     (void)state;
-    assert_int_equal(run("timeout --preserve-status -s INT 0.5 " PROGRAM_DIR
+    assert_int_equal(run("timeout --preserve-status -s INT 3 " PROGRAM_DIR
                          "/dizhu eval rule rule --decks 100000000 --json 2>/dev/null"),
                      1);
     assert_string_equal(out, "");

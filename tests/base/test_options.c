@@ -91,6 +91,7 @@ static void dump_reads_back(void **state) {
     assert_int_equal(seed, 99);
     assert_true(rate == 0.125);
     assert_string_equal(name, "a.b");
+    free((char *)name); // ours from the file on; a program keeps it
     unlink(path);
 }
 

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -23,7 +24,7 @@ static Sample sample_of(int role, float target) {
 
 static Buffers *buffers_of(int batch, int capacity) {
     Buffers *b;
-    assert_int_equal(buffers_new(batch, capacity, &b), ST_OK);
+    assert_int_equal(buffers_new(batch, batch, capacity, &b), ST_OK);
     return b;
 }
 
@@ -31,8 +32,10 @@ static void smaller_than_a_batch(void **state) {
     (void)state;
     Buffers *b;
     log_level(LOG_NONE);
-    assert_int_equal(buffers_new(BATCH, BATCH - 1, &b), ST_INVALID);
-    assert_int_equal(buffers_new(0, 10, &b), ST_INVALID);
+    assert_int_equal(buffers_new(BATCH, BATCH, BATCH - 1, &b), ST_INVALID);
+    assert_int_equal(buffers_new(BATCH, 2 * BATCH, 2 * BATCH - 1, &b), ST_INVALID);
+    assert_int_equal(buffers_new(0, 1, 10, &b), ST_INVALID);
+    assert_int_equal(buffers_new(1, 0, 10, &b), ST_INVALID);
     log_level(LOG_INFO);
     buffers_free(buffers_of(BATCH, BATCH));
 }
@@ -66,6 +69,41 @@ static void first_in_first_out(void **state) {
         for (int r = 0; r < N_ROLES; r++) assert_true(put[r] - taken[r] == (float)s.fill[r]);
     }
     buffers_free(b);
+}
+
+/* How often each of the first samples came out when a batch moves the ring on by so many. */
+static void check_uses(int advance, int uses_of_first, int uses_of_later, int left_out_from) {
+    enum { PUT = 40 * BATCH };
+    static int used[PUT];
+    Buffers *b;
+    Sample batch[BATCH];
+    int role;
+    memset(used, 0, sizeof used);
+    assert_int_equal(buffers_new(BATCH, advance, 3 * BATCH, &b), ST_OK);
+    for (int i = 0; i < PUT; i++) {
+        Sample one = sample_of(ROLE_LANDLORD, (float)i);
+        BuffersState s;
+        assert_true(buffers_put(b, &one, 1));
+        for (buffers_state(b, &s); s.fill[0] >= 2 * BATCH; buffers_state(b, &s)) {
+            assert_true(buffers_take(b, ALL, &role, batch));
+            for (int k = 0; k < BATCH; k++) used[(int)batch[k].target]++;
+            buffers_done(b, role);
+        }
+    }
+    assert_int_equal(used[0], uses_of_first);
+    for (int i = BATCH; i < PUT - 4 * BATCH; i++) {
+        bool left_out = left_out_from && i % (2 * left_out_from) >= left_out_from;
+        assert_int_equal(used[i], left_out ? 0 : uses_of_later);
+    }
+    buffers_free(b);
+}
+
+static void uses(void **state) {
+    (void)state;
+    check_uses(BATCH, 1, 1, 0);
+    check_uses(BATCH / 2, 1, 2, 0);
+    check_uses(BATCH / 4, 1, 4, 0);
+    check_uses(2 * BATCH, 1, 1, BATCH);
 }
 
 typedef struct {
@@ -267,6 +305,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(smaller_than_a_batch),
         cmocka_unit_test(first_in_first_out),
+        cmocka_unit_test(uses),
         cmocka_unit_test(a_full_ring_waits),
         cmocka_unit_test(a_role_is_in_one_hand),
         cmocka_unit_test(settling_waits_for_the_last_step),
