@@ -15,3 +15,13 @@ if(DIZHU_TESTS)
   target_compile_definitions(dist64 PUBLIC DIZHU_REAL64)
   target_link_libraries(dist64 PUBLIC house ${dist_libraries})
 endif()
+
+# MPI and NCCL are optional: their transports are libraries of their own.
+if(MPI_C_FOUND)
+  add_library(comm_mpi STATIC ${CMAKE_CURRENT_LIST_DIR}/comm/comm_mpi.c)
+  target_link_libraries(comm_mpi PUBLIC dist MPI::MPI_C)
+  target_compile_definitions(comm_mpi PUBLIC DIZHU_MPI)
+  message(STATUS "     mpi          ${MPI_C_LIBRARY_VERSION_STRING} ${MPI_C_VERSION}")
+else()
+  message(STATUS "     mpi          not found: no transport mpi")
+endif()
