@@ -1,13 +1,11 @@
 /* dizhu - the one command for people: a table of commands gives dispatch and --help. An entry
  * without a function runs the program beside this one, so that heavy libraries stay where they
  * are used.                                                                                 */
+#include "actors/become.h"
 #include "actors/commands.h"
 #include "engine/move.h"
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct {
     const char *name;
@@ -21,15 +19,13 @@ static const Entry entries[] = {
     {"learner", NULL, "dizhu-learn", "a learner alone, for actors from elsewhere"},
     {"actor", cmd_actor, NULL, "self-play games for a learner, from any machine"},
     {"serve", NULL, "dizhu-serve", "web demo and training dashboard"},
+    {"bench", cmd_bench, NULL, "measure a room: engine, nets, actors, learner, pipeline"},
     {"play", cmd_play, NULL, "play in the terminal"},
     {"eval", cmd_eval, NULL, "one agent against another, on the same deals both ways"},
-#ifdef DIZHU_ENGINE_COMMANDS
     {"moves", cmd_moves, NULL, "legal moves of a hand"},
     {"perft", cmd_perft, NULL, "counts of move sequences"},
     {"replay", cmd_replay, NULL, "show the games of a record file"},
     {"convert", cmd_convert, NULL, "convert files of records or weights"},
-#endif
-    {"bench", cmd_bench, NULL, "measure a room: engine, nets, actors, learner, pipeline"},
 };
 enum { N_ENTRIES = sizeof entries / sizeof *entries };
 
@@ -38,38 +34,6 @@ static void help(FILE *out) {
     for (int i = 0; i < N_ENTRIES; i++)
         fprintf(out, "  %-10s %s\n", entries[i].name, entries[i].about);
     fputs("\n`dizhu COMMAND --help` tells the options. `dizhu --version` the version.\n", out);
-}
-
-/* The directory of this program, with the slash. */
-static int own_directory(char *out, size_t cap) {
-    ssize_t n = readlink("/proc/self/exe", out, cap - 1);
-    if (n <= 0) return -1;
-    out[n] = '\0';
-    char *slash = strrchr(out, '/');
-    if (!slash) return -1;
-    slash[1] = '\0';
-    return 0;
-}
-
-/* Becomes `program`, with argv from the command's name on. */
-static int become(const char *program, char **argv) {
-    char path[4096 + 64];
-    if (own_directory(path, 4096) != 0) {
-        fprintf(stderr, "dizhu: cannot tell where this program is\n");
-        return 1;
-    }
-    strcat(path, program);
-    /* The program sees itself as argv[0], then the command. */
-    int n = 0;
-    while (argv[n]) n++;
-    char **args = calloc((size_t)n + 2, sizeof *args);
-    if (!args) return 1;
-    args[0] = path;
-    memcpy(args + 1, argv, (size_t)n * sizeof *args);
-    execv(path, args);
-    fprintf(stderr, "dizhu: cannot run %s: %s\n", path, strerror(errno));
-    free(args);
-    return 1;
 }
 
 int main(int argc, char **argv) {

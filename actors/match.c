@@ -99,7 +99,7 @@ static void *work(void *arg) {
         atomic_store(&m->failed, (int)st);
         return NULL;
     }
-    while (pool_tick(pool) > 0)
+    while (pool_tick(pool))
         if (m->config->stop && atomic_load(m->config->stop)) break;
     pool_free(pool);
     return NULL;

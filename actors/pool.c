@@ -149,7 +149,7 @@ static void finish(Pool *p, int at) {
     p->n_running--;
 }
 
-int pool_tick(Pool *p) {
+bool pool_tick(Pool *p) {
     for (int at = 0; at < p->config.n_games; at++) {
         /* A place may see one game end and the next one begin, but no more than two games: with
          * epsilon 1 nothing ever waits.                                                     */
@@ -159,5 +159,5 @@ int pool_tick(Pool *p) {
         }
     }
     decide(p);
-    return p->n_running;
+    return p->n_running > 0 || !p->exhausted;
 }

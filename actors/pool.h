@@ -48,8 +48,8 @@ typedef struct Pool Pool;
 Status pool_new(const PoolConfig *c, int n_policies, const Policy *const *policies, Pool **out);
 void pool_free(Pool *p);
 
-/* One tick. Returns how many games still run: 0 when start has no more and all have ended. */
-int pool_tick(Pool *p);
+/* One tick. False: start has no more games and all have ended. */
+bool pool_tick(Pool *p);
 /* Asks start again for places that it left empty. */
 void pool_refill(Pool *p);
 const PoolStats *pool_stats(const Pool *p);

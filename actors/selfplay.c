@@ -10,7 +10,7 @@ struct Selfplay {
     Pool *pool;
     uint32_t version[N_ROLES];
     uint64_t next, allowed;
-    uint64_t bytes;
+    uint64_t bytes, n_moves; /* of all records */
     bool one_policy; /* all seats are played by the pool's only policy; else seat i (= role) by i */
 };
 
@@ -40,6 +40,7 @@ static void finish_game(void *ctx, const PoolGame *g) {
     uint8_t bytes[RECORD_MAX_BYTES];
     size_t n = record_write(&r, bytes);
     s->bytes += n;
+    s->n_moves += r.n_moves;
     s->config.emit(s->config.ctx, bytes, n);
 }
 
@@ -79,6 +80,10 @@ void selfplay_allow(Selfplay *s, uint64_t n) {
     pool_refill(s->pool);
 }
 
-int selfplay_tick(Selfplay *s) { return pool_tick(s->pool); }
+bool selfplay_tick(Selfplay *s) { return pool_tick(s->pool); }
 const PoolStats *selfplay_stats(const Selfplay *s) { return pool_stats(s->pool); }
-uint64_t selfplay_bytes(const Selfplay *s) { return s->bytes; }
+
+uint64_t selfplay_bytes(const Selfplay *s, uint64_t *n_moves) {
+    *n_moves = s->n_moves;
+    return s->bytes;
+}

@@ -32,10 +32,10 @@ void selfplay_free(Selfplay *s);
 void selfplay_set_versions(Selfplay *s, const uint32_t version[N_ROLES]);
 /* Starts at most n more games (lockstep); without a call the number is unlimited. */
 void selfplay_allow(Selfplay *s, uint64_t n);
-/* One tick of all games. Returns how many run: 0 only when the allowance is used up. */
-int selfplay_tick(Selfplay *s);
+/* One tick of all games. False: the allowance is used up and all games have ended. */
+bool selfplay_tick(Selfplay *s);
 const PoolStats *selfplay_stats(const Selfplay *s);
-/* Bytes of all records so far. */
-uint64_t selfplay_bytes(const Selfplay *s);
+/* Bytes of all records so far, and the plays in them. */
+uint64_t selfplay_bytes(const Selfplay *s, uint64_t *n_moves);
 
 #endif

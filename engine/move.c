@@ -157,7 +157,7 @@ Move move_classify(const Ruleset *rules, Hand cards) {
 
 Move move_classify_last(const Ruleset *rules, Hand cards) {
     Move m = move_classify(rules, cards);
-    if (m.type != MOVE_NONE || !rules->detector_quirks || !hand_valid(cards)) return m;
+    if (m.type != MOVE_NONE || !rules->detector_quirks || move_id(cards) == MOVE_ID_NONE) return m;
     uint64_t four = hand_at_least(cards, 4);
     bool two_quads = m.size == 8 && bits(four) == 2;
     m.type = two_quads ? MOVE_FOUR_PAIRS : MOVE_UNTYPED;
@@ -167,7 +167,7 @@ Move move_classify_last(const Ruleset *rules, Hand cards) {
 }
 
 bool move_beats(const Move *m, const Move *last) {
-    if (m->type == MOVE_ROCKET) return true;
+    if (m->type == MOVE_ROCKET) return last->type != MOVE_ROCKET;
     if (m->type == last->type)
         return m->rank > last->rank && m->length == last->length && m->type != MOVE_UNTYPED;
     if (m->type == MOVE_BOMB) return last->type != MOVE_ROCKET;

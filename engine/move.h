@@ -53,8 +53,8 @@ void move_init(void);
 
 /* Types a play. Cards that are no play give type MOVE_NONE; 0 gives MOVE_PASS. */
 Move move_classify(const Ruleset *rules, Hand cards);
-/* The same for a play to be beaten, which may come from elsewhere: under detector_quirks any cards
- * can be answered, if only by bombs and rocket (MOVE_UNTYPED).                              */
+/* The same for a play to be beaten, which may come from elsewhere: under detector_quirks any play of
+ * another ruleset can be answered, if only by bombs and rocket (MOVE_UNTYPED). Needs move_init. */
 Move move_classify_last(const Ruleset *rules, Hand cards);
 /* Does m beat `last` (last is not pass)? Both typed under the same ruleset. */
 bool move_beats(const Move *m, const Move *last);

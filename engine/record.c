@@ -150,6 +150,7 @@ Status record_read(const uint8_t *p, size_t n, Record *out, size_t *used) {
     unsigned flags;
     __builtin_memset(&r, 0, sizeof r);
     get_head(&in, &r, &flags);
+    if (in.st != ST_OK) return in.st; /* the number of moves bounds what follows */
     r.game = get_varint(&in, 64);
     r.version[0] = (uint32_t)get_varint(&in, 32);
     for (int s = 1; s < N_SEATS; s++)

@@ -91,7 +91,8 @@ struct KernelTable {
     /* y = A W^T. Bound: 2 K u S. */
     void (*gemm)(int rows, int K, int N, const float *a, size_t a_rows, const float *w,
                  const GemmEnd *end);
-    /* The same on bf16 values with fp32 sums. Bound: 2 K u S + 2^-120; out16: + 2^-8 |y|. */
+    /* The same on bf16 values with fp32 sums. Bound: 2 K u S + 2^-120; out16: the next bf16, + 2^-7
+     * |y|. */
     void (*gemm_bf16)(int rows, int K, int N, const uint16_t *a, size_t a_rows, const uint16_t *w,
                       const GemmEnd *end);
     /* y[r][n] = a_scale[r] w_scale[n] sum_k a w, sums exact in int32. Bound: 4 u |y|. */
@@ -130,9 +131,12 @@ struct KernelTable {
      */
     void (*pack)(int N, int K, const void *src, size_t ld, void *dst);
     void (*unpack)(int N, int K, const void *src, void *dst, size_t ld);
-    /* out[i] = a[i] | b[i] << 16: pairs of rows. b NULL: zeros. Exact. */
-    void (*pair16)(size_t n, const uint16_t *a, const uint16_t *b, uint32_t *out);
-    /* Round to nearest even; from_bf16 is exact. */
+    /* Pairs of rows: out[p][r/2][c] = x[r] | x[r+1] << 16 for column 32 p + c, where x begins at
+     * x + p * x_panel + r * x_row (both in elements): panels, or a row-major matrix. An odd last
+     * row is paired with zeros. Exact. */
+    void (*pair16)(int n_panels, int rows, const uint16_t *x, size_t x_panel, size_t x_row,
+                   uint32_t *out, size_t out_pairs);
+    /* Round to nearest even (a denormal may become zero); from_bf16 is exact. */
     void (*to_bf16)(size_t n, const float *src, uint16_t *dst);
     void (*from_bf16)(size_t n, const uint16_t *src, float *dst);
     /* Per row: scale[r] = max_c x / u8_max, out = round(x / scale), for x >= 0 (0 for a zero row).

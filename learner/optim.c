@@ -137,6 +137,12 @@ static void adam_step(Optim *o, float *params, const float *grads, float grad_sc
     o->k->adam(o->n, params, o->mean, o->square, grads, &s);
 }
 
+/* Short memory at first, so that the average is not of the first, random, weights for long. */
+static double ema_decay(double longest, uint64_t steps) {
+    double early = (double)(1 + steps) / (double)(10 + steps);
+    return early < longest ? early : longest;
+}
+
 Status optim_step(Optim *o, float *params, const float *grads, double *norm) {
     const OptimConfig *c = &o->config;
     double length = sqrt(o->k->norm2(o->n, grads)), lr = optim_lr(c, o->steps);
@@ -153,7 +159,7 @@ Status optim_step(Optim *o, float *params, const float *grads, double *norm) {
         o->k->rmsprop(o->n, params, o->square, grads, grad_scale, (float)lr, (float)c->alpha,
                       (float)c->eps);
     o->steps++;
-    if (o->ema) o->k->ema(o->n, (float)c->ema, params, o->ema);
+    if (o->ema) o->k->ema(o->n, (float)ema_decay(c->ema, o->steps), params, o->ema);
     return ST_OK;
 }
 

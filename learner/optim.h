@@ -7,10 +7,10 @@
  * it is AdamW, arXiv:1711.05101.                                                            */
 #ifndef DIZHU_LEARNER_OPTIM_H
 #define DIZHU_LEARNER_OPTIM_H
-#include <stddef.h>
-#include <stdint.h>
 #include "engine/base/status.h"
 #include "kernels/ops.h"
+#include <stddef.h>
+#include <stdint.h>
 
 typedef enum { OPTIM_RMSPROP, OPTIM_ADAM, N_OPTIMS } OptimKind;
 const char *optim_name(OptimKind k);
@@ -22,15 +22,16 @@ int schedule_find(const char *name); /* -1: unknown */
 
 typedef struct {
     OptimKind kind;
-    double lr;            /* 1e-4 */
-    double alpha;         /* RMSprop: smoothing of the squares, 0.99 */
-    double beta1, beta2;  /* Adam: 0.9, 0.999 */
-    double eps;           /* added to the root: RMSprop 1e-5, Adam 1e-8 */
-    double decay;         /* Adam: decoupled weight decay, 0 */
-    double clip;          /* largest gradient norm, 40; 0: no clipping */
-    double ema;           /* w_ema += (1 - ema) (w - w_ema) after each step; 0: no average kept */
+    double lr;           /* 1e-4 */
+    double alpha;        /* RMSprop: smoothing of the squares, 0.99 */
+    double beta1, beta2; /* Adam: 0.9, 0.999 */
+    double eps;          /* added to the root: RMSprop 1e-5, Adam 1e-8 */
+    double decay;        /* Adam: decoupled weight decay, 0 */
+    double clip;         /* largest gradient norm, 40; 0: no clipping */
+    double ema;          /* w_ema += (1 - d) (w - w_ema) after each step, with d = ema, or less at
+                            first: (1 + t) / (10 + t) after t steps; 0: no average kept */
     Schedule schedule;
-    uint64_t warmup;      /* steps over which lr rises from nothing; 0: none */
+    uint64_t warmup;               /* steps over which lr rises from nothing; 0: none */
     uint64_t decay_from, decay_to; /* SCHEDULE_COSINE: lr falls to lr_end between these steps */
     double lr_end;
 } OptimConfig;

@@ -19,25 +19,33 @@
 #include "engine/game.h"
 
 enum {
-    OBS_MAX_SETS = 7, OBS_PLAYS = 15, OBS_STEPS = 5,
-    CARDS_DIM = 54, STEP_DIM = 3 * CARDS_DIM,
-    X_DIM_LANDLORD = 319, X_DIM_PEASANT = 430, X_DIM_MAX = X_DIM_PEASANT + CARDS_DIM
+    OBS_MAX_SETS = 7,
+    OBS_PLAYS = 15,
+    OBS_STEPS = 5,
+    CARDS_DIM = 54,
+    STEP_DIM = 3 * CARDS_DIM,
+    X_DIM_LANDLORD = 319,
+    X_DIM_PEASANT = 430,
+    X_DIM_MAX = X_DIM_PEASANT + CARDS_DIM
 };
 
 typedef struct {
-    uint8_t role;       /* Role of the seat to act */
-    uint8_t n_sets;     /* 5 landlord, 7 peasant */
-    uint8_t onehot[3];  /* landlord: cards left of landlord_up, of landlord_down, bombs;
-                           peasant: cards left of landlord, of teammate, bombs. Counts, not indices */
-    Hand sets[OBS_MAX_SETS];  /* in the order above, action excluded */
-    Hand plays[OBS_PLAYS];    /* oldest first; 0 = pass or padding */
+    uint8_t role;   /* Role of the seat to act */
+    uint8_t n_sets; /* 5 landlord, 7 peasant */
+    /* landlord: cards left of landlord_up, of landlord_down, bombs; peasant: cards left of the
+     * landlord, of the teammate, bombs. Counts, not indices. */
+    uint8_t onehot[3];
+    Hand sets[OBS_MAX_SETS]; /* in the order above, action excluded */
+    Hand plays[OBS_PLAYS];   /* oldest first; 0 = pass or padding */
 } Obs;
 
 /* The view of the seat to act. It depends on nothing that this seat cannot see. */
 void obs_from_game(const Game *g, Obs *out);
 
 /* Number of state features before the action. */
-static inline int obs_x_dim(int role) { return role == ROLE_LANDLORD ? X_DIM_LANDLORD : X_DIM_PEASANT; }
+static inline int obs_x_dim(int role) {
+    return role == ROLE_LANDLORD ? X_DIM_LANDLORD : X_DIM_PEASANT;
+}
 
 /* The 54 bits of a card set as 0/1 floats. */
 void encode_cards(Hand h, float out[CARDS_DIM]);

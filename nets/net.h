@@ -11,19 +11,25 @@
  * Source: Zha et al., DouZero, ICML 2021, arXiv:2106.06135.                                 */
 #ifndef DIZHU_NETS_NET_H
 #define DIZHU_NETS_NET_H
-#include <stddef.h>
 #include "nets/encode.h"
+#include <stddef.h>
 
-enum { NET_LSTM = 128, NET_GATES = 4 * NET_LSTM, NET_HIDDEN = 512, NET_DENSE = 6, NET_TENSORS = 16 };
+enum {
+    NET_LSTM = 128,
+    NET_GATES = 4 * NET_LSTM,
+    NET_HIDDEN = 512,
+    NET_DENSE = 6,
+    NET_TENSORS = 16
+};
 
 typedef struct {
-    const char *name;   /* "lstm.weight_ih_l0" ... "dense6.bias"; files prefix it with the role */
-    int rows, cols;     /* cols 0: a vector of rows */
-    size_t offset, size;/* in the flat block, in floats */
+    const char *name;    /* "lstm.weight_ih_l0" ... "dense6.bias"; files prefix it with the role */
+    int rows, cols;      /* cols 0: a vector of rows */
+    size_t offset, size; /* in the flat block, in floats */
 } NetTensor;
 
 typedef struct {
-    int role, x_dim;    /* x_dim without the action */
+    int role, x_dim; /* x_dim without the action */
     size_t n_params;
     NetTensor tensor[NET_TENSORS];
 } NetLayout;

@@ -61,6 +61,19 @@ void matrix_pack(const KernelTable *t, Matrix *m, const float *w, size_t ld, voi
     }
 }
 
+void matrix_pack_back(const KernelTable *t, Matrix *m, const float *w, size_t ld, void *scratch) {
+    size_t n = (size_t)m->n, k = (size_t)m->k;
+    if (m->f32) {
+        for (size_t p = 0; p < n / PANEL; p++)
+            for (size_t i = 0; i < k; i++)
+                memcpy(m->f32 + (p * k + i) * PANEL, w + i * ld + p * PANEL, PANEL * sizeof(float));
+        return;
+    }
+    uint16_t *rows = scratch;
+    for (size_t i = 0; i < k; i++) t->to_bf16(n, w + i * ld, rows + i * n);
+    t->pair16((int)(n / PANEL), (int)k, rows, PANEL, n, (uint32_t *)m->bf16, k / 2);
+}
+
 void matrix_gemm(const KernelTable *k, const Matrix *m, int rows, const void *a, size_t a_rows,
                  const GemmEnd *end) {
     if (m->f32) k->gemm(rows, m->k, m->n, a, a_rows, m->f32, end);

@@ -54,5 +54,7 @@ void matrix_gemm(const KernelTable *k, const Matrix *m, int rows, const void *a,
 /* Room for n x k in a precision; fills it from row-major [n][ld]. scratch: [n][k] bf16 / int8. */
 void matrix_take(Matrix *m, Block *b, int n, int k, Precision p);
 void matrix_pack(const KernelTable *t, Matrix *m, const float *w, size_t ld, void *scratch);
+/* The same for the way back: m is the transpose of the row-major w[k][ld], fp32 or bf16. */
+void matrix_pack_back(const KernelTable *t, Matrix *m, const float *w, size_t ld, void *scratch);
 
 #endif

@@ -1,5 +1,5 @@
 /* ref_net.h - the value net written down plainly, in double: the definition that every fast path
- * is tested against. Slow on purpose; allocates its own scratch.                            */
+ * is tested against. Slow on purpose; 70 kB of scratch on the stack.                            */
 #ifndef DIZHU_NETS_REF_NET_H
 #define DIZHU_NETS_REF_NET_H
 #include "nets/net.h"

@@ -1,9 +1,11 @@
 /* weights.h - the weights file: safetensors with the tensor names of the PyTorch original.
  *
- * Tensors `landlord.lstm.weight_ih_l0` ... `landlord_up.dense6.bias` in fp32, bf16 or int8 (int8:
- * one scale per row in `NAME.scale`), and metadata: format, ruleset, objective, features, steps,
- * frames, version, command. Layout: docs/weights.md. Files are written to a temporary name, fsynced
- * and renamed: a reader sees the old file or the new one, whole.                            */
+ * Tensors `landlord.lstm.weight_ih_l0` ... `landlord_up.dense6.bias` in fp32, or matrices in bf16
+ * or int8 (one scale per row in `NAME.scale`) and the rest in fp32; metadata: format, features,
+ * ruleset, objective, version, run, steps, frames, command, checksum. Layout: docs/weights.md. A
+ * reader takes any mixture of these types, and files of other programs without our metadata. Files
+ * are saved whole (engine/base/file.h): a reader sees the old file or the new one.
+ */
 #ifndef DIZHU_NETS_WEIGHTS_H
 #define DIZHU_NETS_WEIGHTS_H
 #include "engine/base/status.h"
@@ -22,8 +24,8 @@ typedef struct {
 
 typedef struct {
     WeightsInfo info;
-    float *params[N_ROLES];     /* flat blocks, net_layout order; NULL: role absent (a file may hold
-                                   only some roles) */
+    float *params[N_ROLES]; /* flat blocks, net_layout order; NULL: role absent (a file may hold
+                               only some roles) */
 } Weights;
 
 /* Allocates all three roles, zeroed. */
@@ -31,8 +33,11 @@ Status weights_new(Weights *out);
 void weights_free(Weights *w);
 
 /* To and from memory (the body of FRAME_WEIGHTS). *out is malloced, the caller frees it.
- * Reading: ST_TRUNCATED, ST_CORRUPT (malformed, overlapping, duplicate, non-finite values),
- * ST_MISMATCH (a tensor missing, of another shape or type); the log names the tensor.       */
+ * Writing: ST_CORRUPT: a number is not finite, or too large for bf16; the roles that are NULL are
+ * left out. Reading: ST_TRUNCATED, ST_CORRUPT (malformed, overlapping, duplicate, a wrong checksum,
+ * non-finite values), ST_VERSION (a later format), ST_MISMATCH (a tensor missing, unknown, of
+ * another shape or type; another ruleset, objective or feature set than are known); the log names
+ * the tensor. */
 Status weights_encode(const Weights *w, Dtype dtype, uint8_t **out, size_t *n);
 Status weights_decode(const uint8_t *p, size_t n, Weights *out);
 

@@ -20,3 +20,9 @@ void clock_sleep_ms(int ms) {
     struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
     while (nanosleep(&t, &t) != 0 && errno == EINTR) {}
 }
+
+double clock_thread_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}

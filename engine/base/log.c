@@ -63,3 +63,12 @@ void log_line(LogLevel level, const char *fmt, ...) {
     if (file >= 0) emit(file, line, len);
     errno = saved_errno;
 }
+
+void log_copy(const char *line)
+{
+    char copy[LINE_MAX_BYTES];
+    int n = snprintf(copy, sizeof copy, "%s\n", line);
+    if (n >= (int)sizeof copy) copy[(n = (int)sizeof copy - 1) - 1] = '\n';
+    emit(STDERR_FILENO, copy, (size_t)n);
+    if (file >= 0) emit(file, copy, (size_t)n);
+}

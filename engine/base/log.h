@@ -14,6 +14,8 @@ void log_name(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* of
  * errno on failure.                                                                         */
 int log_file(const char *path);
 void log_line(LogLevel level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A line that another process of ours has made with log_line: passed on as it is. */
+void log_copy(const char *line);
 
 #define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
 #define log_warn(...)  log_line(LOG_WARN, __VA_ARGS__)

@@ -34,6 +34,7 @@ typedef struct {
 struct CodecOps {
     const char *name, *help;
     bool biased; /* E C(x) != x: it needs error feedback to reach what plain SGD reaches */
+    bool seeded; /* decoding needs the seed, too */
     /* Bytes that n numbers take at most. */
     size_t (*bound)(const Codec *c, size_t n);
     /* Writes the code of x[n] to out, returns its length. x must be finite. */

@@ -72,4 +72,5 @@ static double u8_error(const Codec *c, const Real *x, size_t n) {
 }
 
 const CodecOps codec_row_u8 = {
-    "u8", "8 bits between least and greatest", true, u8_bound, u8_encode, u8_decode_add, u8_error};
+    "u8",    "8 bits between least and greatest", true, false, u8_bound, u8_encode, u8_decode_add,
+    u8_error};

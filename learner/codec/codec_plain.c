@@ -110,9 +110,9 @@ static double bf16_error(const Codec *c, const Real *x, size_t n) {
     return sum * 0x1p-16 * (1 + 1e-6) + 1e-70; // 2^-8 relative; subnormals are below 1e-35
 }
 
-const CodecOps codec_row_none = {"none",      "exact",         false,     none_bound,
-                                 none_encode, none_decode_add, none_error};
-const CodecOps codec_row_fp16 = {"fp16",      "IEEE half",     true,      half_bound,
+const CodecOps codec_row_none = {"none",     "exact",     false,           false,
+                                 none_bound, none_encode, none_decode_add, none_error};
+const CodecOps codec_row_fp16 = {"fp16",      "IEEE half",     true,      false, half_bound,
                                  fp16_encode, fp16_decode_add, fp16_error};
-const CodecOps codec_row_bf16 = {"bf16",      "upper half of a float", true,      half_bound,
+const CodecOps codec_row_bf16 = {"bf16",      "upper half of a float", true,      false, half_bound,
                                  bf16_encode, bf16_decode_add,         bf16_error};

@@ -71,7 +71,7 @@ static double qsgd_error(const Codec *c, const Real *x, size_t n) {
     return sum;
 }
 
-const CodecOps codec_row_qsgd = {"qsgd",      "random rounding of |x|/norm, unbiased",
-                                 false,       qsgd_bound,
-                                 qsgd_encode, qsgd_decode_add,
-                                 qsgd_error};
+const CodecOps codec_row_qsgd = {"qsgd",          "random rounding of |x|/norm, unbiased",
+                                 false,           false,
+                                 qsgd_bound,      qsgd_encode,
+                                 qsgd_decode_add, qsgd_error};

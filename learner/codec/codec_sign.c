@@ -88,10 +88,13 @@ static double sign_l2_error(const Codec *c, const Real *x, size_t n) {
     return error(c, x, n, true);
 }
 
-const CodecOps codec_row_sign = {"sign",      "1 bit, scale mean|x|", true,      sign_bound,
+const CodecOps codec_row_sign = {"sign",      "1 bit, scale mean|x|", true,      false, sign_bound,
                                  sign_encode, sign_decode_add,        sign_error};
-const CodecOps codec_row_sign_l2 = {
-    "sign-l2",      "1 bit, scale |x|_2/sqrt(b), as the 1-bit Adam paper",
-    true,           sign_bound,
-    sign_l2_encode, sign_decode_add,
-    sign_l2_error};
+const CodecOps codec_row_sign_l2 = {"sign-l2",
+                                    "1 bit, scale |x|_2/sqrt(b), as the 1-bit Adam paper",
+                                    true,
+                                    false,
+                                    sign_bound,
+                                    sign_l2_encode,
+                                    sign_decode_add,
+                                    sign_l2_error};

@@ -137,9 +137,14 @@ static double randk_error(const Codec *c, const Real *x, size_t n) {
     return n == 0 ? 0 : sum * (1 - 1 / ceil((double)n / (double)codec_k(c, n)));
 }
 
-const CodecOps codec_row_topk = {"topk",      "the largest F n numbers", true,      topk_bound,
-                                 topk_encode, topk_decode_add,           topk_error};
-const CodecOps codec_row_randk = {"randk",      "F n numbers at places that the seed picks",
-                                  true,         randk_bound,
-                                  randk_encode, randk_decode_add,
+const CodecOps codec_row_topk = {
+    "topk",      "the largest F n numbers", true,      false, topk_bound,
+    topk_encode, topk_decode_add,           topk_error};
+const CodecOps codec_row_randk = {"randk",
+                                  "F n numbers at places that the seed picks",
+                                  true,
+                                  true,
+                                  randk_bound,
+                                  randk_encode,
+                                  randk_decode_add,
                                   randk_error};

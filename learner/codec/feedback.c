@@ -28,14 +28,37 @@ void feedback_rate(Feedback *f, double lr) {
     f->rate = lr;
 }
 
-size_t feedback_encode(Feedback *f, const Codec *c, const Real *x, size_t at, size_t n,
-                       uint64_t seed, uint8_t *out) {
-    if (!f->e) return codec_encode(c, x, n, seed, out);
-    Real *v = f->pending + at;
+// The living numbers of x, close together.
+static size_t gather(const Real *x, const uint8_t *dead, size_t n, Real *out) {
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!dead[i]) out[k++] = x[i];
+    return k;
+}
+
+size_t feedback_encode(Feedback *f, const Codec *c, const Real *x, const uint8_t *dead, size_t at,
+                       size_t n, uint64_t seed, uint8_t *out, Real *spare) {
+    if (!f->e) {
+        if (!dead) return codec_encode(c, x, n, seed, out);
+        return codec_encode(c, spare, gather(x, dead, n, spare), seed, out);
+    }
+    Real *v = f->pending + at, *code = dead ? spare : v;
     for (size_t i = 0; i < n; i++) v[i] = x[i] + f->e[at + i];
-    size_t bytes = codec_encode(c, v, n, seed, out);
-    (void)codec_decode_add(c, out, bytes, n, seed, -1, v); // our own code: it cannot be corrupt
+    size_t k = dead ? gather(v, dead, n, spare) : n;
+    size_t bytes = codec_encode(c, code, k, seed, out);
+    (void)codec_decode_add(c, out, bytes, k, seed, -1, code); // our own code: never corrupt
+    for (size_t i = 0, j = 0; dead && i < n; i++) v[i] = dead[i] ? 0 : spare[j++];
     return bytes;
+}
+
+Status feedback_decode_add(const Codec *c, const uint8_t *in, size_t bytes, const uint8_t *dead,
+                           size_t n, uint64_t seed, Real scale, Real *y, Real *spare) {
+    if (!dead) return codec_decode_add(c, in, bytes, n, seed, scale, y);
+    size_t k = gather(y, dead, n, spare);
+    TRY(codec_decode_add(c, in, bytes, k, seed, scale, spare));
+    for (size_t i = 0, j = 0; i < n; i++)
+        if (!dead[i]) y[i] = spare[j++];
+    return ST_OK;
 }
 
 void feedback_settle(Feedback *f, size_t at, size_t n, bool keep) {

@@ -27,9 +27,14 @@ void feedback_deinit(Feedback *f);
 /* Before a step whose messages are multiplied by lr. Not to be called where no learning rate is
  * in the message's way (momentum). lr 0 changes nothing.                                    */
 void feedback_rate(Feedback *f, double lr);
-/* Codes x[0..n) + e[at..at+n) into out; the pending residual is v - C(v). Returns the length. */
-size_t feedback_encode(Feedback *f, const Codec *c, const Real *x, size_t at, size_t n,
-                       uint64_t seed, uint8_t *out);
+/* Codes x[0..n) + e[at..at+n) into out; the pending residual is v - C(v). Returns the length.
+ * dead (NULL: none) marks the numbers that are left out of the code, n of them; their residual is
+ * 0. spare is room for n numbers.                                                           */
+size_t feedback_encode(Feedback *f, const Codec *c, const Real *x, const uint8_t *dead, size_t at,
+                       size_t n, uint64_t seed, uint8_t *out, Real *spare);
+/* y[i] += scale * C(x)[i] for a code that left the dead out; they stay as they are. */
+Status feedback_decode_add(const Codec *c, const uint8_t *in, size_t bytes, const uint8_t *dead,
+                           size_t n, uint64_t seed, Real scale, Real *y, Real *spare);
 /* keep: the pending residuals at..at+n become the residuals. Else they are forgotten. */
 void feedback_settle(Feedback *f, size_t at, size_t n, bool keep);
 /* The residual's Euclidean norm; 0 without feedback. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/log.h"
 #include "learner/comm/comm_ops.h"
 #include "learner/comm/comm_watch.h"
 
@@ -34,8 +35,19 @@ const char *comm_transport(const Comm *c) { return c->ops->name; }
 CommStats comm_stats(const Comm *c) { return c->stats; }
 void comm_timeout(Comm *c, double seconds) { c->timeout_ns = (int64_t)(seconds * 1e9); }
 void comm_elastic(Comm *c, bool on) { c->elastic = on; }
+int64_t comm_timeout_ns(const Comm *c) { return c->timeout_ns; }
 int comm_failed(const Comm *c) { return c->failed; }
 void comm_forgive(Comm *c, int rank) { c->given_up[rank] = false; }
+
+void comm_give_up(Comm *c, int rank) {
+    if (!c->given_up[rank]) log_warn("rank %d goes on without rank %d", c->rank, rank);
+    c->given_up[rank] = true;
+}
+
+void comm_recover(Comm *c) {
+    c->abort_about = -1;
+    c->aborted_epoch = 0;
+}
 
 bool comm_alive(const Comm *c, int rank) {
     return rank == c->rank || (!c->given_up[rank] && !c->ops->gone(c, rank));
@@ -141,11 +153,14 @@ Status comm_wait_any(Comm *c, CommReq **reqs, int n, int64_t until_ns, int *whic
     return st;
 }
 
-Status comm_progress(Comm *c) {
-    c->ops->poll(c, 0);
+Status comm_idle(Comm *c, int64_t until_ns) {
+    c->ops->poll(c, until_ns);
+    atomic_store(&c->woken, false);
     comm_control(c);
     return c->abort_about >= 0 ? watch_give_up(c, c->abort_about) : ST_OK;
 }
+
+Status comm_progress(Comm *c) { return comm_idle(c, 0); }
 
 void comm_wake(Comm *c) {
     atomic_store(&c->woken, true);

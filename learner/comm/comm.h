@@ -60,11 +60,15 @@ void comm_free(Comm *c); /* takes leave of the others; NULL is allowed */
 
 CommStats comm_stats(const Comm *c);
 void comm_timeout(Comm *c, double seconds);
+int64_t comm_timeout_ns(const Comm *c);
 /* Elastic: a lost peer concerns only who waits for it; the others are not told to give up. */
 void comm_elastic(Comm *c, bool on);
 int comm_failed(const Comm *c);           /* the rank that the last ST_PEER was about; -1: none */
 bool comm_alive(const Comm *c, int rank); /* false once it left or was given up */
+void comm_give_up(Comm *c, int rank);     /* it counts as lost, until it speaks again */
 void comm_forgive(Comm *c, int rank);     /* it is back */
+/* Goes on after an ST_PEER in a collective, with a team without the lost rank. */
+void comm_recover(Comm *c);
 
 void comm_send(Comm *c, int to, uint32_t tag, const void *p, size_t bytes, CommReq *req);
 void comm_recv(Comm *c, int from, uint32_t tag, void *p, size_t bytes, CommReq *req);
@@ -77,7 +81,9 @@ Status comm_wait_any(Comm *c, CommReq **reqs, int n, int64_t until_ns, int *whic
 bool comm_cancel(Comm *c, CommReq *req);
 /* Answers the others' questions whether this rank lives. */
 Status comm_progress(Comm *c);
-/* From any thread: ends a comm_wait_any. */
+/* The same, and waits until some request gets done, comm_wake is called, or the time has come. */
+Status comm_idle(Comm *c, int64_t until_ns);
+/* From any thread: ends a comm_wait_any or comm_idle. */
 void comm_wake(Comm *c);
 
 /* ---- collectives: every rank of the team (all ranks, unless comm_team said otherwise) calls them
@@ -124,5 +130,7 @@ typedef struct {
     size_t in_bytes, got;
 } CommExchange;
 Status comm_exchange(Comm *c, uint32_t tag, CommExchange *x, int n);
+/* With one tag for what goes out and another for what comes in: question and answer. */
+Status comm_exchange_tags(Comm *c, uint32_t out_tag, uint32_t in_tag, CommExchange *x, int n);
 
 #endif

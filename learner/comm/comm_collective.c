@@ -10,13 +10,18 @@ void comm_team(Comm *c, const int *ranks, int n, uint32_t epoch) {
         if (c->team[i] == c->rank) c->team_index = i;
     }
     c->team_epoch = epoch;
+    if (epoch == 0) return;
+    if (c->ops->purge) c->ops->purge(c, epoch);
+    if (c->aborted_epoch == epoch) c->abort_about = c->aborted_about; // given up before we began
 }
 
 int comm_team_size(const Comm *c) { return c->team_size; }
 int comm_team_index(const Comm *c) { return c->team_index; }
 int comm_team_rank(const Comm *c, int index) { return c->team[index]; }
 
-static uint32_t team_tag(const Comm *c, uint32_t tag) { return tag | (c->team_epoch & 31) << 25; }
+static uint32_t team_tag(const Comm *c, uint32_t tag) {
+    return tag | (c->team_epoch % COMM_EPOCHS) << COMM_EPOCH_SHIFT;
+}
 
 /* Pieces for everyone at once: sends out(i) to and receives in(i) from each other member. */
 static Status everyone(Comm *c, uint32_t tag, const uint8_t *out, size_t out_stride,
@@ -143,17 +148,21 @@ Status comm_allreduce(Comm *c, Real *x, size_t n) {
 }
 
 Status comm_exchange(Comm *c, uint32_t tag, CommExchange *x, int n) {
+    return comm_exchange_tags(c, tag, tag, x, n);
+}
+
+Status comm_exchange_tags(Comm *c, uint32_t out_tag, uint32_t in_tag, CommExchange *x, int n) {
     CommReq reqs[2 * COMM_MAX_RANKS], *list[2 * COMM_MAX_RANKS];
     int k = 0;
     for (int i = 0; i < n; i++)
         if (x[i].in) {
             list[k] = &reqs[k];
-            comm_recv(c, x[i].peer, tag, x[i].in, x[i].in_bytes, &reqs[k++]);
+            comm_recv(c, x[i].peer, in_tag, x[i].in, x[i].in_bytes, &reqs[k++]);
         }
     for (int i = 0; i < n; i++)
         if (x[i].out) {
             list[k] = &reqs[k];
-            comm_send(c, x[i].peer, tag, x[i].out, x[i].out_bytes, &reqs[k++]);
+            comm_send(c, x[i].peer, out_tag, x[i].out, x[i].out_bytes, &reqs[k++]);
         }
     TRY(comm_wait(c, list, k));
     for (int i = 0, j = 0; i < n; i++)

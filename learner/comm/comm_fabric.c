@@ -146,6 +146,13 @@ static void fabric_cancel(Comm *c, CommReq *req) {
     gate_unlock(box->gate);
 }
 
+static void fabric_purge(Comm *c, uint32_t epoch) {
+    Box *box = own_box(c);
+    gate_lock(box->gate);
+    matchbox_purge(&box->mail, epoch);
+    gate_unlock(box->gate);
+}
+
 static void fabric_wake(Comm *c) {
     Box *box = own_box(c);
     gate_lock(box->gate);
@@ -211,7 +218,8 @@ void comm_jitter(Comm *c, double max_s, uint64_t seed) {
 #define FABRIC_OPS(title)                                                                          \
     {                                                                                              \
         .name = title, .free = fabric_free, .send = fabric_send, .recv = fabric_recv,              \
-        .poll = fabric_poll, .cancel = fabric_cancel, .wake = fabric_wake, .gone = fabric_gone     \
+        .poll = fabric_poll, .cancel = fabric_cancel, .wake = fabric_wake, .gone = fabric_gone,    \
+        .purge = fabric_purge                                                                      \
     }
 static const CommOps local_ops = FABRIC_OPS("local"), sim_ops = FABRIC_OPS("sim");
 

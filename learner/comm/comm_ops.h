@@ -14,9 +14,12 @@ typedef struct {
     /* Moves things on; returns when some request got done, when c->woken was set, when the set of
      * living ranks changed, or when the time has come.                                      */
     void (*poll)(Comm *c, int64_t until_ns);
-    void (*cancel)(Comm *c, CommReq *req);           /* not done: forget it */
-    void (*wake)(Comm *c);                           /* from any thread, after c->woken was set */
-    bool (*gone)(const Comm *c, int rank);           /* it took leave, or its connection is lost */
+    void (*cancel)(Comm *c, CommReq *req); /* not done: forget it */
+    void (*wake)(Comm *c);                 /* from any thread, after c->woken was set */
+    bool (*gone)(const Comm *c, int rank); /* it took leave, or its connection is lost */
+    /* Forgets collectives' messages of teams older than this one. NULL: the transport has one team.
+     */
+    void (*purge)(Comm *c, uint32_t epoch);
     Status (*allreduce)(Comm *c, Real *x, size_t n); /* NULL: the ring of comm_collective.c */
 } CommOps;
 
@@ -24,7 +27,7 @@ typedef struct {
 typedef struct {
     uint32_t word; /* CONTROL_... */
     int32_t about;
-    uint64_t reserved;
+    uint64_t epoch; /* ABORT: of the team that gives up */
 } Control;
 enum { CONTROL_PING = 1, CONTROL_PONG, CONTROL_ABORT };
 enum { CONTROL_SLOTS = 32 };
@@ -37,9 +40,11 @@ struct Comm {
     int64_t timeout_ns;
     bool elastic;
     atomic_bool woken;
-    int failed;      // the last rank given up
-    int abort_about; // another rank told us to give up because of this one; -1
-    int waits_for;   // the rank this one waits for; -1
+    int failed;             // the last rank given up
+    int abort_about;        // another rank told us to give up because of this one; -1
+    int waits_for;          // the rank this one waits for; -1
+    uint32_t aborted_epoch; // the last ABORT word's, and whom it was about
+    int aborted_about;
     bool given_up[COMM_MAX_RANKS];
     int pong_from, pong_about; // the last answer; -1: none
     Control control_in, control_out[CONTROL_SLOTS];
@@ -71,7 +76,9 @@ enum {
     COMM_TAG_REDUCE,
     COMM_TAG_CHUNKS,
     COMM_TAG_DIRECT,
-    COMM_TAGS_END, // the team's epoch lies above: 5 bits
+    COMM_TAGS_END, // the team's epoch lies above
+    COMM_EPOCH_SHIFT = 25,
+    COMM_EPOCHS = 32,
 };
 
 #endif

@@ -7,7 +7,7 @@ void comm_control_send(Comm *c, int to, uint32_t word, int about) {
     CommReq *req = &c->control_sends[c->control_next];
     if (!req->done) return; // the ring is full of unsent words: whoever asks will ask again
     Control *word_out = &c->control_out[c->control_next];
-    *word_out = (Control){.word = word, .about = about};
+    *word_out = (Control){.word = word, .about = about, .epoch = c->team_epoch};
     c->control_next = (c->control_next + 1) % CONTROL_SLOTS;
     comm_send(c, to, COMM_TAG_CONTROL, word_out, sizeof *word_out, req);
 }
@@ -30,8 +30,10 @@ void comm_control(Comm *c) {
             c->pong_from = from;
             c->pong_about = word.about;
         } else if (word.word == CONTROL_ABORT && !c->elastic) {
-            if (word.about >= 0 && word.about < c->size && word.about != c->rank)
-                c->abort_about = word.about;
+            if (word.about < 0 || word.about >= c->size || word.about == c->rank) continue;
+            c->aborted_epoch = (uint32_t)word.epoch;
+            c->aborted_about = word.about;
+            if (c->team_epoch == (uint32_t)word.epoch) c->abort_about = word.about;
         }
     }
 }

@@ -50,6 +50,20 @@ void matchbox_unpost(Matchbox *m, CommReq *req) {
     if (*link) *link = req->next;
 }
 
+void matchbox_purge(Matchbox *m, uint32_t epoch) {
+    for (Mail **link = &m->mail; *link;) {
+        Mail *mail = *link;
+        uint32_t its = mail->tag >> COMM_EPOCH_SHIFT, age = (epoch - its) % COMM_EPOCHS;
+        if (its != 0 && age != 0 && age < COMM_EPOCHS / 2) { // older, not of a team to come
+            *link = mail->next;
+            mail->next = m->spare;
+            m->spare = mail;
+        } else {
+            link = &mail->next;
+        }
+    }
+}
+
 static Mail **find(Matchbox *m, const CommReq *req) {
     for (Mail **link = &m->mail; *link; link = &(*link)->next)
         if ((*link)->tag == req->tag && (req->peer == COMM_ANY || req->peer == (*link)->from))

@@ -28,6 +28,8 @@ Mail *matchbox_mail(Matchbox *m, size_t bytes);
 void matchbox_deliver(Matchbox *m, Mail *mail);
 void matchbox_post(Matchbox *m, CommReq *req);
 void matchbox_unpost(Matchbox *m, CommReq *req);
+/* Drops messages of collectives of teams before this epoch. */
+void matchbox_purge(Matchbox *m, uint32_t epoch);
 /* Gives every message that has come by `now` to its receive. True: some receive got done. *next:
  * when the next message for a posted receive comes, WORLD_FOREVER if none is under way.          */
 bool matchbox_match(Matchbox *m, int64_t now, int64_t *next);

@@ -1,11 +1,13 @@
 /* Typing of all 58,591 rank multisets against what five other engines say of them, and the ids. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "engine/move.h"
 #include "engine/text.h"
 #include "golden.h"
 #include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
 enum { GENERATOR = 1, DETECTOR, RLCARD, OPENSPIEL, BOTZONE, BOTZONE1, N_COLUMNS };

@@ -1,13 +1,15 @@
 /* Every legal play of 4,000 positions as three other engines list them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "engine/movegen.h"
 #include "engine/movegen_ref.h"
 #include "engine/text.h"
 #include "golden.h"
 #include <cmocka.h>
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -321,7 +321,7 @@ static void feedback(void **state) {
     feedback_rate(&f, .1);
     for (int t = 0; t < 50; t++) {
         fill(1, &r, x, N);
-        size_t bytes = feedback_encode(&f, &c, x, 0, N, 0, code);
+        size_t bytes = feedback_encode(&f, &c, x, NULL, 0, N, 0, code, NULL);
         bool keep = t % 5 != 2;
         Real before = f.e[7];
         feedback_settle(&f, 0, N, keep);
@@ -345,6 +345,37 @@ static void feedback(void **state) {
     feedback_deinit(&f);
 }
 
+/* The dead are not in the code, do not move, keep no residual, and weigh nothing in a scale. */
+static void the_dead_are_left_out(void **state) {
+    (void)state;
+    enum { N = 1000 };
+    static Real x[N], y[N], spare[N], living[N];
+    static uint8_t dead[N], code[N * sizeof(Real)], plain[N * sizeof(Real)];
+    Codec c = parsed("sign");
+    Feedback f;
+    Rng r;
+    rng_init(&r, 5, 0);
+    fill(0, &r, x, N);
+    size_t alive = 0;
+    for (int i = 0; i < N; i++) {
+        dead[i] = i % 3 == 0 || (i > 200 && i < 300);
+        if (dead[i]) x[i] = 1000;
+        else living[alive++] = x[i];
+    }
+    assert_int_equal(feedback_init(&f, N, true), ST_OK);
+    size_t bytes = feedback_encode(&f, &c, x, dead, 0, N, 0, code, spare);
+    assert_int_equal(bytes, codec_encode(&c, living, alive, 0, plain));
+    assert_memory_equal(code, plain, bytes);
+    feedback_settle(&f, 0, N, true);
+    for (int i = 0; i < N; i++) y[i] = 7;
+    assert_int_equal(feedback_decode_add(&c, code, bytes, dead, N, 0, 1, y, spare), ST_OK);
+    for (int i = 0; i < N; i++) {
+        assert_true(!dead[i] || (y[i] == 7 && f.e[i] == 0));
+        assert_true(dead[i] || fabs((double)(y[i] - 7 + f.e[i] - x[i])) < 1e-5);
+    }
+    feedback_deinit(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(within_their_bounds),   cmocka_unit_test(lengths),
@@ -352,6 +383,7 @@ int main(void) {
         cmocka_unit_test(sign_scales),           cmocka_unit_test(u8_keeps_tiny_gradients),
         cmocka_unit_test(topk_is_exact),         cmocka_unit_test(halves),
         cmocka_unit_test(hostile_codes),         cmocka_unit_test(feedback),
+        cmocka_unit_test(the_dead_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

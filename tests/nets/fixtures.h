@@ -8,6 +8,7 @@
 #include "engine/game.h"
 #include "engine/text.h"
 #include "nets/net.h"
+#include "tests/engine/golden.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -61,9 +62,7 @@ static inline Role fixture_role(const char *name) {
 
 /* The next line of a gzipped file of JSON lines (a whole file may be one line); NULL at the end. */
 static inline FILE *fixture_open(const char *file) {
-    char command[512];
-    snprintf(command, sizeof command, "gzip -dc '%s/%s'", GOLDEN_DIR, file);
-    FILE *f = popen(command, "r");
+    FILE *f = golden_open(file);
     FIXTURE_NEED(f);
     return f;
 }

@@ -139,12 +139,46 @@ static void test_invariants(void **state) {
     }
 }
 
+/* The same cards with the landlord at another seat, after bidding. */
+static void bid_game(const Deal *deal, int landlord, Game *g) {
+    Deal turned = *deal;
+    for (int c = 0; c < N_CARDS; c++)
+        if (turned.owner[c] != DEAL_BOTTOM)
+            turned.owner[c] = (uint8_t)((turned.owner[c] + landlord) % N_SEATS);
+    game_init(g, RULES_BOTZONE, &turned, 0);
+    for (int s = 0; s < landlord; s++) assert_int_equal(game_bid(g, 0, NULL), ST_OK);
+    assert_int_equal(game_bid(g, 3, NULL), ST_OK);
+    assert_int_equal(g->landlord, landlord);
+}
+
+/* Roles matter, seat numbers do not. */
+static void test_seat_numbers_do_not_show(void **state) {
+    (void)state;
+    static Hand legal[MOVEGEN_MAX];
+    Rng rng;
+    rng_init(&rng, 22, 1);
+    for (uint64_t index = 0; index < 100; index++) {
+        Deal deal;
+        Game g[N_SEATS];
+        deal_random(9, index, &deal);
+        for (int landlord = 0; landlord < N_SEATS; landlord++)
+            bid_game(&deal, landlord, &g[landlord]);
+        while (g[0].phase == PHASE_PLAY) {
+            Obs o[N_SEATS];
+            for (int i = 0; i < N_SEATS; i++) obs_from_game(&g[i], &o[i]);
+            assert_memory_equal(&o[0], &o[1], sizeof o[0]);
+            assert_memory_equal(&o[0], &o[2], sizeof o[0]);
+            Hand play = legal[rng_below(&rng, (uint32_t)game_legal(&g[0], legal))];
+            for (int i = 0; i < N_SEATS; i++) game_apply(&g[i], play);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_original_features),
-        cmocka_unit_test(test_thermometer),
-        cmocka_unit_test(test_hidden_cards_do_not_show),
-        cmocka_unit_test(test_invariants),
+        cmocka_unit_test(test_original_features),        cmocka_unit_test(test_thermometer),
+        cmocka_unit_test(test_hidden_cards_do_not_show), cmocka_unit_test(test_invariants),
+        cmocka_unit_test(test_seat_numbers_do_not_show),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

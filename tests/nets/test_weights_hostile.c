@@ -63,7 +63,7 @@ static void test_flipped_bytes(void **state) {
         size_t n_header = 8 + (size_t)get_u64(p);
         for (size_t i = 0; i < n_header; i++)
             for (int k = 0; k < 2; k++, tried++) { // all bits of the byte, then one
-                uint8_t flip = k ? (uint8_t)(1u << rng_below(&rng, 8)) : 0xff;
+                uint8_t flip = (uint8_t)(k ? 1u << rng_below(&rng, 8) : 0xff);
                 p[i] ^= flip;
                 try_damaged(p, n, &whole, &refused);
                 p[i] ^= flip;
@@ -112,7 +112,7 @@ static void test_truncated(void **state) {
 static char log_path[] = "/tmp/dizhu-log-XXXXXX";
 
 static void last_log_line(char out[2048]) {
-    char text[4096] = "";
+    char text[2048];
     FILE *f = fopen(log_path, "r");
     assert_non_null(f);
     out[0] = 0;

@@ -1,0 +1,34 @@
+/* background.h - what algorithms share whose exchange goes on beside the computing thread.
+ *
+ * There is a second block z: the model that exchanges change, guarded by a gate. A step reads z
+ * into x, computes its gradient on x, and applies it to z, which may have changed meanwhile: by how
+ * many exchanges is the gradient's staleness.
+ *
+ * Pausing: the exchange ends what it has begun and begins nothing new, until resumed. How the
+ * others learn of it is the algorithm's affair: it sets `quiet` when all is done. */
+#ifndef DIZHU_LEARNER_ALGO_BACKGROUND_H
+#define DIZHU_LEARNER_ALGO_BACKGROUND_H
+#include "learner/algo/algo_ops.h"
+
+typedef struct {
+    Gate *gate; /* guards what follows, and the Algo's stats */
+    Real *z;
+    uint64_t version, read_version; /* exchanges applied to z; when x was read */
+    bool pausing, quiet;
+} Background;
+
+/* z = x; starts the service. ST_UNSUPPORTED, and a line in the log: the engine has no thread. */
+Status background_start(Background *b, Algo *a, EngineService service);
+void background_stop(Background *b, Algo *a);
+/* x = z, for the step that begins. */
+void background_read(Background *b, Algo *a);
+/* z takes the gradient; x = z. */
+Status background_apply(Background *b, Algo *a);
+/* z += change: an exchange. */
+void background_change(Background *b, Algo *a, const Real *change);
+/* Asks for quiet and waits for it; an error of the engine ends the waiting. */
+Status background_pause(Background *b, Algo *a);
+void background_resume(Background *b, Algo *a);
+void background_stats(Background *b, Algo *a, AlgoStats *out);
+
+#endif

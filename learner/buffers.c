@@ -1,0 +1,187 @@
+#include "learner/buffers.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+
+typedef struct {
+    Sample *at;
+    int head, fill; // the oldest sample, and how many
+    bool busy;      // a batch of this role is being learned
+} Ring;
+
+/* Time spent waiting, of those who still do as well. */
+typedef struct {
+    double ended_s;     // of waits that are over
+    int n;              // under way
+    double sum_started; // of these, clock_s
+} Waits;
+
+struct Buffers {
+    int batch, capacity;
+    Ring ring[N_ROLES];
+    bool closed;
+    Waits put, take;
+    pthread_mutex_t lock;
+    pthread_cond_t room, work, quiet; // a ring shrank; grew; a role was given back
+};
+
+Status buffers_new(int batch, int capacity, Buffers **out) {
+    if (batch < 1 || capacity < batch) {
+        log_error("a buffer of %d samples is smaller than a batch of %d", capacity, batch);
+        return ST_INVALID;
+    }
+    Buffers *b = calloc(1, sizeof *b);
+    if (b == NULL) return ST_NOMEM;
+    b->batch = batch;
+    // A game puts its samples at once, so a ring also has room for the longest game beyond.
+    b->capacity = capacity + GAME_MAX_MOVES;
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->room, NULL);
+    pthread_cond_init(&b->work, NULL);
+    pthread_cond_init(&b->quiet, NULL);
+    for (int r = 0; r < N_ROLES; r++) {
+        b->ring[r].at = malloc((size_t)b->capacity * sizeof(Sample));
+        if (b->ring[r].at == NULL) {
+            buffers_free(b);
+            return ST_NOMEM;
+        }
+    }
+    *out = b;
+    return ST_OK;
+}
+
+void buffers_free(Buffers *b) {
+    if (b == NULL) return;
+    for (int r = 0; r < N_ROLES; r++) free(b->ring[r].at);
+    pthread_cond_destroy(&b->quiet);
+    pthread_cond_destroy(&b->work);
+    pthread_cond_destroy(&b->room);
+    pthread_mutex_destroy(&b->lock);
+    free(b);
+}
+
+static double wait_begins(Waits *w) {
+    double now = clock_s();
+    w->n++;
+    w->sum_started += now;
+    return now;
+}
+
+static void wait_ends(Waits *w, double started) {
+    w->n--;
+    w->sum_started -= started;
+    w->ended_s += clock_s() - started;
+}
+
+static double waited(const Waits *w) { return w->ended_s + w->n * clock_s() - w->sum_started; }
+
+static void append(Buffers *b, const Sample *s) {
+    Ring *r = &b->ring[s->obs.role];
+    assert(r->fill < b->capacity);
+    int at = r->head + r->fill++;
+    r->at[at >= b->capacity ? at - b->capacity : at] = *s;
+}
+
+static bool has_room(const Buffers *b, const int need[N_ROLES]) {
+    for (int r = 0; r < N_ROLES; r++)
+        if (need[r] > 0 && b->ring[r].fill + need[r] > b->capacity) return false;
+    return true;
+}
+
+bool buffers_put(Buffers *b, const Sample *samples, int n) {
+    int need[N_ROLES] = {0};
+    for (int i = 0; i < n; i++) need[samples[i].obs.role]++;
+    pthread_mutex_lock(&b->lock);
+    if (!has_room(b, need)) {
+        double started = wait_begins(&b->put);
+        while (!b->closed && !has_room(b, need)) pthread_cond_wait(&b->room, &b->lock);
+        wait_ends(&b->put, started);
+    }
+    bool ok = !b->closed;
+    for (int i = 0; ok && i < n; i++) append(b, &samples[i]);
+    bool full = false;
+    for (int r = 0; r < N_ROLES; r++) full |= need[r] > 0 && b->ring[r].fill >= b->batch;
+    if (full) pthread_cond_broadcast(&b->work);
+    pthread_mutex_unlock(&b->lock);
+    return ok;
+}
+
+/* The fullest of the roles that have a batch and are free; -1: none. */
+static int ready_role(const Buffers *b, unsigned roles) {
+    int best = -1;
+    for (int r = 0; r < N_ROLES; r++) {
+        const Ring *ring = &b->ring[r];
+        if (!(roles >> r & 1) || ring->busy || ring->fill < b->batch) continue;
+        if (best < 0 || ring->fill > b->ring[best].fill) best = r;
+    }
+    return best;
+}
+
+bool buffers_take(Buffers *b, unsigned roles, int *role, Sample *batch) {
+    pthread_mutex_lock(&b->lock);
+    int found = b->closed ? -1 : ready_role(b, roles);
+    if (found < 0) {
+        double started = wait_begins(&b->take);
+        while (!b->closed && (found = ready_role(b, roles)) < 0)
+            pthread_cond_wait(&b->work, &b->lock);
+        wait_ends(&b->take, started);
+    }
+    bool ok = !b->closed;
+    if (ok) {
+        Ring *r = &b->ring[found];
+        int first = b->capacity - r->head < b->batch ? b->capacity - r->head : b->batch;
+        memcpy(batch, r->at + r->head, (size_t)first * sizeof *batch);
+        memcpy(batch + first, r->at, (size_t)(b->batch - first) * sizeof *batch);
+        r->head = (r->head + b->batch) % b->capacity;
+        r->fill -= b->batch;
+        r->busy = true;
+        *role = found;
+        pthread_cond_signal(&b->room);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return ok;
+}
+
+void buffers_done(Buffers *b, int role) {
+    pthread_mutex_lock(&b->lock);
+    b->ring[role].busy = false;
+    if (b->ring[role].fill >= b->batch) pthread_cond_broadcast(&b->work);
+    pthread_cond_broadcast(&b->quiet);
+    pthread_mutex_unlock(&b->lock);
+}
+
+static bool settled(const Buffers *b) {
+    for (int r = 0; r < N_ROLES; r++)
+        if (b->ring[r].busy || b->ring[r].fill >= b->batch) return false;
+    return true;
+}
+
+bool buffers_settle(Buffers *b) {
+    pthread_mutex_lock(&b->lock);
+    while (!b->closed && !settled(b)) pthread_cond_wait(&b->quiet, &b->lock);
+    bool ok = !b->closed;
+    pthread_mutex_unlock(&b->lock);
+    return ok;
+}
+
+void buffers_close(Buffers *b) {
+    pthread_mutex_lock(&b->lock);
+    b->closed = true;
+    pthread_cond_broadcast(&b->room);
+    pthread_cond_broadcast(&b->work);
+    pthread_cond_broadcast(&b->quiet);
+    pthread_mutex_unlock(&b->lock);
+}
+
+void buffers_state(Buffers *b, BuffersState *out) {
+    pthread_mutex_lock(&b->lock);
+    for (int r = 0; r < N_ROLES; r++) out->fill[r] = b->ring[r].fill;
+    out->put_wait_s = waited(&b->put);
+    out->take_wait_s = waited(&b->take);
+    pthread_mutex_unlock(&b->lock);
+}

@@ -1,0 +1,253 @@
+#include "learner/config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "engine/base/file.h"
+#include "learner/optim.h"
+#include "learner/runfolder.h"
+
+enum { N_OPTIONS = 48, AUTO_BATCHES = 4 };
+
+void settings_defaults(Settings *s, Preset p) {
+    *s = (Settings){
+        .preset = p,
+        .seed = 1,
+        .epsilon = 0.01,
+        .act_precision = PRECISION_AUTO,
+        .train_on = TRAIN_ON_UNFORCED,
+        .batch = 512,
+        .precision = PRECISION_AUTO,
+        .optimizer = OPTIM_RMSPROP,
+        .lr = 2e-4,
+        .lr_end = 1e-5,
+        .clip = 40,
+        .ema = 0.999,
+        .publish_every = 2,
+        .checkpoint_minutes = 2,
+        .keep = 3,
+        .eval_minutes = 5,
+        .eval_decks = 500,
+        .eval_against = "random,rule",
+        .weights_seconds = 5,
+        .report_fd = -1,
+    };
+    if (p == PRESET_FAST) return;
+    s->train_on = TRAIN_ON_ALL;
+    s->batch = 3200;
+    s->lr = 1e-4;
+    s->act_precision = PRECISION_ALWAYS_FP32;
+    s->precision = PRECISION_ALWAYS_FP32;
+    s->ema = 0;
+    s->publish_every = 1;
+}
+
+/* clang-format off */
+const Option *settings_options(Settings *s) {
+    static Option table[N_OPTIONS];
+    static const char *config; // consumed by settings_parse before this table is
+    const Option options[] = {
+        {"run", OPT_STR, &s->run, "the run folder; an existing one continues", 0, 0, "DIR", true},
+        {"config", OPT_STR, &config, "start from the settings in this file", 0, 0, "FILE", true},
+        {"preset", OPT_CHOICE, &s->preset, "fast: the best found; douzero: as published", 0, 0, "fast|douzero", false},
+        {"rules", OPT_CHOICE, &s->ruleset, "the game that is learned", 0, 0, "douzero|rlcard|botzone|botzone1|classic", false},
+        {"objective", OPT_CHOICE, &s->objective, "win rate, points, log of points, arena score", 0, 0, "wp|adp|logadp|score", false},
+        {"seed", OPT_U64, &s->seed, "of deals, exploration and first weights", 0, 0, NULL, false},
+        {"frames", OPT_U64, &s->frames, "end when the run has this many decisions; 0: no limit", 0, 0, NULL, false},
+        {"minutes", OPT_REAL, &s->minutes, "end this long after this start; 0: no limit", 0, 1e7, NULL, false},
+        {"actors", OPT_INT, &s->actors, "actor processes here; 0: one per core; -1: none", -1, 4096, NULL, false},
+        {"games", OPT_INT, &s->games, "concurrent games of an actor; 0: its own choice", 0, 65536, NULL, false},
+        {"epsilon", OPT_REAL, &s->epsilon, "chance of a random play", 0, 1, NULL, false},
+        {"act-precision", OPT_CHOICE, &s->act_precision, "of the actors' nets", 0, 0, "auto|fp32|bf16|int8", false},
+        {"act-ema", OPT_FLAG, &s->act_ema, "play with the averaged weights", 0, 0, NULL, false},
+        {"train-on", OPT_CHOICE, &s->train_on, "learn from decisions with a choice, or from all", 0, 0, "unforced|all", false},
+        {"batch", OPT_INT, &s->batch, "samples per step", 1, 1 << 20, NULL, false},
+        {"buffer", OPT_INT, &s->buffer, "samples waiting per net; 0: four batches", 0, 1 << 24, NULL, false},
+        {"threads", OPT_INT, &s->threads, "learner threads; 0: one per core", 0, 1024, NULL, false},
+        {"precision", OPT_CHOICE, &s->precision, "of products in training", 0, 0, "auto|fp32|bf16", false},
+        {"pin", OPT_CHOICE, &s->pin, "auto: to memory nodes where there are several", 0, 0, "auto|off|node|core", false},
+        {"optimizer", OPT_CHOICE, &s->optimizer, "", 0, 0, "rmsprop|adam", false},
+        {"lr", OPT_REAL, &s->lr, "learning rate", 1e-9, 10, NULL, false},
+        {"lr-end", OPT_REAL, &s->lr_end, "learning rate after the decay", 0, 10, NULL, false},
+        {"warmup", OPT_U64, &s->warmup, "steps of each net over which the rate rises", 0, 0, NULL, false},
+        {"decay-from", OPT_U64, &s->decay_from, "step at which the cosine decay begins", 0, 0, NULL, false},
+        {"decay-to", OPT_U64, &s->decay_to, "step at which it ends; 0: no decay", 0, 0, NULL, false},
+        {"clip", OPT_REAL, &s->clip, "largest gradient norm; 0: no clipping", 0, 1e9, NULL, false},
+        {"ema", OPT_REAL, &s->ema, "decay of the averaged weights; 0: none", 0, 0.9999999, NULL, false},
+        {"publish-every", OPT_INT, &s->publish_every, "steps of a net between publications", 1, 1000, NULL, false},
+        {"checkpoint-minutes", OPT_REAL, &s->checkpoint_minutes, "time between checkpoints", 0.01, 1e6, NULL, false},
+        {"keep", OPT_INT, &s->keep, "checkpoints kept", 1, 100000, NULL, false},
+        {"snapshots", OPT_FLAG, &s->snapshots, "keep the weights of every evaluation", 0, 0, NULL, false},
+        {"records-mb", OPT_INT, &s->records_mb, "disk for game records; 0: keep none", 0, 1 << 20, NULL, false},
+        {"eval-minutes", OPT_REAL, &s->eval_minutes, "time between evaluations; 0: none", 0, 1e6, NULL, false},
+        {"eval-decks", OPT_INT, &s->eval_decks, "deals of an evaluation, each played both ways", 1, 10000000, NULL, false},
+        {"eval-against", OPT_STR, &s->eval_against, "opponents, separated by commas", 0, 0, "AGENTS", false},
+        {"listen", OPT_STR, &s->listen, "let actors of other hosts join: tcp://*:PORT", 0, 0, "ENDPOINT", false},
+        {"weights-seconds", OPT_REAL, &s->weights_seconds, "between weights sent to other hosts", 0.1, 3600, NULL, false},
+        {"lockstep", OPT_INT, &s->lockstep, "games per exchange, for repeatable runs; 0: off", 0, 100000, NULL, false},
+        {"control", OPT_STR, &s->control, "(learner) listen here for actors", 0, 0, "ENDPOINT", true},
+        {"records", OPT_STR, &s->records, "(learner) and here for their games", 0, 0, "ENDPOINT", true},
+        {"weights", OPT_STR, &s->weights, "(learner) and publish here", 0, 0, "ENDPOINT", true},
+        {"report-fd", OPT_INT, &s->report_fd, "(learner) report to this descriptor", -1, 1024, NULL, true},
+        {NULL, OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
+    };
+    _Static_assert(sizeof options <= sizeof table, "the table has room");
+    memcpy(table, options, sizeof options);
+    return table;
+}
+/* clang-format on */
+
+/* What a run is: it cannot become another. */
+static const char *const identity[] = {"preset", "rules", "objective", "seed", "optimizer"};
+
+/* The value of `--name value` or `--name=value` on a command line not yet parsed. */
+static const char *peek(int argc, char **argv, const char *name) {
+    size_t n = strlen(name);
+    const char *found = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--", 2) != 0 || strncmp(argv[i] + 2, name, n) != 0) continue;
+        const char *rest = argv[i] + 2 + n;
+        if (*rest == '=') found = rest + 1;
+        else if (*rest == '\0' && i + 1 < argc) found = argv[i + 1];
+    }
+    return found;
+}
+
+/* The settings as text: `name = value` lines. NULL: out of memory. */
+static char *dump(Settings *s) {
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    if (f == NULL) return NULL;
+    options_dump(settings_options(s), f);
+    if (fclose(f) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* The value of a name in a dump, up to the end of its line. */
+static const char *value_in(const char *text, const char *name, int *len) {
+    size_t n = strlen(name);
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+        if (strncmp(line, name, n) != 0 || strncmp(line + n, " = ", 3) != 0) continue;
+        *len = (int)strcspn(line + n + 3, "\n");
+        return line + n + 3;
+    }
+    *len = 0;
+    return "";
+}
+
+static Status refuse_new_identity(Settings *saved, Settings *wanted) {
+    char *old = dump(saved), *new = dump(wanted);
+    Status st = old && new ? ST_OK : ST_NOMEM;
+    for (size_t i = 0; st == ST_OK && i < sizeof identity / sizeof *identity; i++) {
+        int n, m;
+        const char *a = value_in(old, identity[i], &n), *b = value_in(new, identity[i], &m);
+        if (n == m && memcmp(a, b, (size_t)n) == 0) continue;
+        fprintf(stderr, "dizhu: %s was begun with --%s %.*s: it cannot go on with %.*s\n",
+                wanted->run, identity[i], n, a, m, b);
+        st = ST_INVALID;
+    }
+    free(old);
+    free(new);
+    return st;
+}
+
+Status settings_parse(Settings *s, const char *usage, int argc, char **argv, bool *done) {
+    const char *run = peek(argc, argv, "run"), *config = peek(argc, argv, "config");
+    const char *preset = peek(argc, argv, "preset");
+    if (config == NULL || strcmp(config, "") == 0) config = NULL;
+    bool exists = run != NULL && runfolder_exists(run);
+    settings_defaults(s, preset && strcmp(preset, "douzero") == 0 ? PRESET_DOUZERO : PRESET_FAST);
+    if (exists) TRY(settings_load(s, run));
+    Settings saved = *s;
+    if (config) TRY(options_load(settings_options(s), config));
+    Command c = {.usage = usage,
+                 .about =
+                     "Self-play training. `train` starts a learner and actors on this machine, "
+                     "shows their\nprogress, restarts what dies, and keeps everything in the "
+                     "run folder; `learner` is the\nlearner alone, for actors from elsewhere. "
+                     "Ctrl-C saves and ends; the same command goes on.",
+                 .options = settings_options(s)};
+    int n_args;
+    TRY(options_parse(&c, argc, argv, &n_args, done));
+    if (*done) return ST_OK;
+    if (s->run == NULL || *s->run == '\0') s->run = "runs/default";
+    if (!exists && runfolder_exists(s->run)) { // the default folder: now that it is known
+        fprintf(stderr, "dizhu: %s exists: say --run %s to go on with it\n", s->run, s->run);
+        return ST_INVALID;
+    }
+    TRY(settings_check(s));
+    return exists ? refuse_new_identity(&saved, s) : ST_OK;
+}
+
+Status settings_check(const Settings *s) {
+    if (s->buffer != 0 && s->buffer < s->batch) {
+        fprintf(stderr,
+                "dizhu: --buffer %d is smaller than --batch %d: no batch would ever be full\n",
+                s->buffer, s->batch);
+        return ST_INVALID;
+    }
+    if (s->decay_to != 0 && s->decay_to <= s->decay_from) {
+        fprintf(stderr, "dizhu: --decay-to must be larger than --decay-from\n");
+        return ST_INVALID;
+    }
+    if (s->act_ema && s->ema == 0) {
+        fprintf(stderr, "dizhu: --act-ema needs --ema\n");
+        return ST_INVALID;
+    }
+    if (s->lockstep != 0 && settings_actors(s) > 1) {
+        fprintf(stderr, "dizhu: --lockstep is for --actors 1\n");
+        return ST_INVALID;
+    }
+    return ST_OK;
+}
+
+static void config_path(const char *run, char out[RUN_PATH_BYTES]) {
+    snprintf(out, RUN_PATH_BYTES, "%s/config.txt", run);
+}
+
+Status settings_load(Settings *s, const char *run) {
+    char path[RUN_PATH_BYTES];
+    config_path(run, path);
+    TRY(options_load(settings_options(s), path));
+    s->run = run;
+    return ST_OK;
+}
+
+Status settings_save(const Settings *s, const char *run) {
+    Settings copy = *s;
+    char path[RUN_PATH_BYTES], *text = dump(&copy);
+    if (text == NULL) return ST_NOMEM;
+    config_path(run, path);
+    Status st = file_save(path, (const uint8_t *)text, strlen(text));
+    free(text);
+    return st;
+}
+
+int settings_cores(void) {
+    static int n; // does not change while a process lives
+    if (n == 0) {
+        Machine m;
+        machine_look(&m);
+        n = m.n_cores;
+    }
+    return n;
+}
+
+int settings_actors(const Settings *s) {
+    if (s->actors != 0) return s->actors < 0 ? 0 : s->actors;
+    return s->lockstep ? 1 : settings_cores();
+}
+
+int settings_threads(const Settings *s) {
+    if (s->threads != 0) return s->threads;
+    return s->lockstep ? 1 : settings_cores();
+}
+
+int settings_buffer(const Settings *s) { return s->buffer ? s->buffer : AUTO_BATCHES * s->batch; }

@@ -1,0 +1,81 @@
+/* dizhu-learn - training: `dizhu train`, `dizhu learner` and two benches run this program. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/log.h"
+#include "engine/move.h"
+#include "learner/config.h"
+#include "learner/interrupt.h"
+#include "learner/learn.h"
+#include "learner/runfolder.h"
+#include "learner/supervise.h"
+
+enum { EXIT_DONE, EXIT_FAILED, EXIT_USAGE };
+static const double lock_wait_s = 6; // a learner that outlives its supervisor stores its checkpoint
+
+/* The folder, its lock, its config, its log. */
+static int open_run(const Settings *s, int *lock_fd) {
+    char path[RUN_PATH_BYTES];
+    if (runfolder_make(s->run) != ST_OK) return EXIT_FAILED;
+    if (runfolder_lock(s->run, lock_wait_s, lock_fd) != ST_OK) return EXIT_FAILED;
+    if (settings_save(s, s->run) != ST_OK) return EXIT_FAILED;
+    runfolder_path(s->run, "log.txt", path);
+    if (log_file(path) != 0) log_warn("%s cannot be written", path);
+    return EXIT_DONE;
+}
+
+static int train(int argc, char **argv) {
+    Settings s;
+    bool done;
+    int lock_fd;
+    atomic_bool *stop = interrupt_flag();
+    if (settings_parse(&s, "dizhu train --run DIR [options]", argc, argv, &done) != ST_OK)
+        return EXIT_USAGE;
+    if (done) return EXIT_DONE;
+    log_name("train");
+    int code = open_run(&s, &lock_fd);
+    if (code != EXIT_DONE) return code;
+    return supervise(&s, lock_fd, stop);
+}
+
+static int learner(int argc, char **argv) {
+    Settings s;
+    bool done;
+    int lock_fd;
+    atomic_bool *stop = interrupt_flag();
+    if (settings_parse(&s, "dizhu learner --run DIR [options]", argc, argv, &done) != ST_OK)
+        return EXIT_USAGE;
+    if (done) return EXIT_DONE;
+    log_name("learner");
+    bool alone = s.report_fd < 0; // else the supervisor has made, locked and saved everything
+    int code = alone ? open_run(&s, &lock_fd) : EXIT_DONE;
+    if (code != EXIT_DONE) return code;
+    LearnConfig c = {.settings = &s,
+                     .endpoints = {s.control, s.records, s.weights},
+                     .report_fd = s.report_fd,
+                     .stop = stop};
+    return learn(&c) == ST_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *about;
+} commands[] = {
+    {"train", train, "a learner and actors on this machine, kept alive"},
+    {"learner", learner, "a learner alone, for actors from elsewhere"},
+};
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+int main(int argc, char **argv) {
+    move_init();
+    for (int i = 0; argc > 1 && i < N_COMMANDS; i++)
+        if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+    bool help = argc > 1 && strcmp(argv[1], "--help") == 0;
+    FILE *out = help ? stdout : stderr;
+    fputs("usage: dizhu-learn COMMAND [options]\n", out);
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].about);
+    return help ? EXIT_DONE : EXIT_USAGE;
+}

@@ -1,0 +1,152 @@
+/* The program as its users call it: play through a pipe, eval, bench signature, exit codes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { OUT_BYTES = 1 << 20 };
+static char out[OUT_BYTES];
+
+/* Runs a shell command line with `dizhu` standing for the program; stdout lands in `out`. */
+static int run(const char *fmt, ...) {
+    char line[1024], command[1200];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    snprintf(command, sizeof command, "dizhu() { " PROGRAM_DIR "/dizhu \"$@\"; }; %s", line);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    size_t n = fread(out, 1, sizeof out - 1, f);
+    out[n] = '\0';
+    int status = pclose(f);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static bool says(const char *text) { return strstr(out, text) != NULL; }
+
+static int count(const char *text) {
+    int n = 0;
+    for (const char *p = out; (p = strstr(p, text)) != NULL; p += strlen(text)) n++;
+    return n;
+}
+
+static void plays_whole_games_through_a_pipe(void **state) {
+    (void)state;
+    static const char *const roles[] = {"landlord", "landlord_down", "landlord_up"};
+    static const char *const rules[] = {"douzero", "rlcard", "botzone", "botzone1", "classic"};
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 5; k++) {
+            int rc = run("(echo 3; yes '!') | dizhu play --seed 5 --deal %d --role %s --rules %s",
+                         i, roles[i], rules[k]);
+            assert_int_equal(rc, 0);
+            assert_int_equal(count("You win") + count("You lose") + count("is void"), 1);
+            if (rules[k][0] == 'd') assert_int_equal(count(roles[i]) > 0, 1);
+        }
+}
+
+static void same_seed_same_game(void **state) {
+    (void)state;
+    assert_int_equal(run("yes '!' | dizhu play --seed 8 --role landlord_up"), 0);
+    char *first = strdup(out);
+    assert_int_equal(run("yes '!' | dizhu play --seed 8 --role landlord_up"), 0);
+    assert_string_equal(first, out);
+    assert_int_equal(run("yes '!' | dizhu play --seed 9 --role landlord_up"), 0);
+    assert_string_not_equal(first, out);
+    free(first);
+}
+
+static void bad_input_is_answered(void **state) {
+    (void)state;
+    /* The end of the input in mid-game is giving up. */
+    assert_int_equal(run("printf '5z\\n33333\\npass\\n3456\\n?\\n??\\nhelp\\nhand\\n' | "
+                         "dizhu play --seed 3 --role landlord"),
+                     1);
+    assert_true(says("no such card at 'z'") && says("not allowed: ") && says("would play: ") &&
+                says("456789TJQKA") && says("pass") && says("given up"));
+    assert_int_equal(run("echo q | dizhu play --seed 3 --role landlord"), 1);
+}
+
+static void eval_prints_exactly_its_keys(void **state) {
+    (void)state;
+    assert_int_equal(run("dizhu eval rule random --decks 50 --json --seed 4"), 0);
+    json_t *o = json_loads(out, 0, NULL);
+    assert_non_null(o);
+    static const char *const keys[] = {"a",           "b",
+                                       "decks",       "games",
+                                       "wp_landlord", "wp_landlord_ci95",
+                                       "wp_peasants", "wp_peasants_ci95",
+                                       "wp",          "wp_ci95",
+                                       "adp",         "adp_ci95"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        assert_non_null(json_object_get(o, keys[i]));
+    assert_int_equal(json_object_size(o), sizeof keys / sizeof *keys);
+    assert_int_equal(json_integer_value(json_object_get(o, "games")), 100);
+    assert_true(json_real_value(json_object_get(o, "wp")) > 0.9);
+    json_decref(o);
+}
+
+static void exit_codes(void **state) {
+    (void)state;
+    assert_int_equal(run("dizhu 2>/dev/null"), 2);
+    assert_int_equal(run("dizhu nonsense 2>/dev/null"), 2);
+    assert_int_equal(run("dizhu eval rule 2>/dev/null"), 2);
+    assert_int_equal(run("dizhu eval rule wizard 2>/dev/null"), 2);
+    assert_int_equal(run("dizhu eval rule net:/no/such/file 2>/dev/null"), 1);
+    assert_int_equal(run("dizhu eval rule random --decks 0 2>/dev/null"), 2);
+    assert_int_equal(run("dizhu eval rule random --rules chess 2>/dev/null"), 2);
+    assert_int_equal(run("dizhu actor 2>/dev/null"), 2);
+    assert_int_equal(run("dizhu actor --connect nonsense 2>/dev/null"), 2);
+    assert_int_equal(run("dizhu actor --connect tcp://127.0.0.1:1 --server-key x 2>/dev/null"), 1);
+    assert_int_equal(run("dizhu bench attic 2>/dev/null"), 2);
+    assert_int_equal(run("dizhu --version"), 0);
+    assert_true(says("dizhu "));
+    assert_int_equal(run("dizhu --help"), 0);
+    assert_true(says("eval") && says("train"));
+    static const char *const commands[] = {"actor", "eval", "play", "bench"};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(run("dizhu %s --help", commands[i]), 0);
+        assert_true(says("usage: dizhu ") && says("options:"));
+    }
+}
+
+static void interrupted_eval_fails(void **state) {
+    (void)state;
+    assert_int_equal(run("timeout --preserve-status -s INT 0.5 " PROGRAM_DIR
+                         "/dizhu eval rule rule --decks 100000000 --json 2>/dev/null"),
+                     1);
+    assert_string_equal(out, "");
+}
+
+static void signature_is_stable(void **state) {
+    (void)state;
+    assert_int_equal(run("dizhu bench signature"), 0);
+    assert_int_equal(strlen(out), 17);
+    char first[32];
+    strcpy(first, out);
+    assert_int_equal(run("dizhu bench signature"), 0);
+    assert_string_equal(first, out);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plays_whole_games_through_a_pipe),
+        cmocka_unit_test(same_seed_same_game),
+        cmocka_unit_test(bad_input_is_answered),
+        cmocka_unit_test(eval_prints_exactly_its_keys),
+        cmocka_unit_test(exit_codes),
+        cmocka_unit_test(interrupted_eval_fails),
+        cmocka_unit_test(signature_is_stable),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
