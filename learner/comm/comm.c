@@ -142,7 +142,9 @@ Status comm_wait_any(Comm *c, CommReq **reqs, int n, int64_t until_ns, int *whic
             break;
         }
         if (atomic_exchange(&c->woken, false) || world_now_ns(c->world) >= until_ns) break;
+        c->wakeable = true;
         c->ops->poll(c, until_ns);
+        c->wakeable = false;
         comm_control(c);
         if (c->abort_about >= 0) {
             st = watch_give_up(c, c->abort_about);
@@ -154,7 +156,9 @@ Status comm_wait_any(Comm *c, CommReq **reqs, int n, int64_t until_ns, int *whic
 }
 
 Status comm_idle(Comm *c, int64_t until_ns) {
+    c->wakeable = true;
     c->ops->poll(c, until_ns);
+    c->wakeable = false;
     atomic_store(&c->woken, false);
     comm_control(c);
     return c->abort_about >= 0 ? watch_give_up(c, c->abort_about) : ST_OK;

@@ -125,7 +125,7 @@ static void fabric_poll(Comm *c, int64_t until_ns) {
         int64_t now = world_now_ns(c->world), next;
         bool some = matchbox_match(&box->mail, now, &next);
         some = sent(fc, now, &next) || some;
-        if (some || now >= until_ns || atomic_load(&c->woken)) break;
+        if (some || now >= until_ns || comm_woken(c)) break;
         if (n_left(fc->fabric) != left_before) break;
         gate_wait(box->gate, next < until_ns ? next : until_ns);
     }

@@ -93,7 +93,7 @@ static void mpi_poll(Comm *c, int64_t until_ns) {
     MpiComm *m = (MpiComm *)c;
     int64_t nap = 10000;
     while (!test(m)) {
-        if (atomic_load(&c->woken) || world_now_ns(c->world) >= until_ns) return;
+        if (comm_woken(c) || world_now_ns(c->world) >= until_ns) return;
         world_sleep_ns(c->world, nap);
         if (nap < 200000) nap += nap / 2;
     }

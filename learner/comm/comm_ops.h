@@ -11,7 +11,7 @@ typedef struct {
     /* Starts the message that req describes. req->done may be set at once. */
     void (*send)(Comm *c, CommReq *req);
     void (*recv)(Comm *c, CommReq *req);
-    /* Moves things on; returns when some request got done, when c->woken was set, when the set of
+    /* Moves things on; returns when some request got done, when comm_woken, when the set of
      * living ranks changed, or when the time has come.                                      */
     void (*poll)(Comm *c, int64_t until_ns);
     void (*cancel)(Comm *c, CommReq *req); /* not done: forget it */
@@ -40,6 +40,7 @@ struct Comm {
     int64_t timeout_ns;
     bool elastic;
     atomic_bool woken;
+    bool wakeable; // this wait ends when woken
     int failed;             // the last rank given up
     int abort_about;        // another rank told us to give up because of this one; -1
     int waits_for;          // the rank this one waits for; -1
@@ -59,6 +60,7 @@ struct Comm {
 /* Fills the common part. When the transport can receive, it calls comm_control_start. */
 void comm_init(Comm *c, const CommOps *ops, World *world, int rank, int size);
 void comm_deinit(Comm *c);
+static inline bool comm_woken(Comm *c) { return c->wakeable && atomic_load(&c->woken); }
 /* At least `bytes` of memory, kept for the next time. ST_NOMEM. */
 Status comm_scratch(Comm *c, size_t bytes, void **out);
 /* Marks a receive done with this message, or as too long. Copies. */
