@@ -13,3 +13,15 @@ if(TARGET comm_mpi)
   set_tests_properties(learner.comm_mpi_stuck PROPERTIES LABELS mpi TIMEOUT 60
     PASS_REGULAR_EXPRESSION "rank 0 named rank 1")
 endif()
+
+# The same core in double: identities to 1e-10 and floors of 1e-24.
+file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/double/test_*.c)
+foreach(source ${sources})
+  get_filename_component(stem ${source} NAME_WE)
+  string(REGEX REPLACE "^test_" "" file ${stem})
+  add_executable(learner.${file} ${source})
+  target_link_libraries(learner.${file} PRIVATE dist64 PkgConfig::cmocka)
+  set_target_properties(learner.${file} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME learner.${file} COMMAND learner.${file})
+  set_tests_properties(learner.${file} PROPERTIES LABELS fast TIMEOUT 300)
+endforeach()
