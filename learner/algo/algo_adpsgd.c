@@ -187,10 +187,11 @@ static void note_quiet(Adpsgd *s) {
     }
 }
 
-static bool all_quiet(Adpsgd *s) {
+static bool all_quiet(Adpsgd *s, int64_t *next) {
+    bool all = true;
     for (int k = 0; k < s->row.n; k++)
-        if (!s->quiet_from[k] && comm_alive(s->algo.comm, s->row.peer[k])) return false;
-    return true;
+        if (!s->quiet_from[k] && comm_probe(s->algo.comm, s->row.peer[k], next)) all = false;
+    return all;
 }
 
 static Status take_commit(Adpsgd *s) {
@@ -216,8 +217,8 @@ static Status passive_service(Adpsgd *s, bool pausing, bool *quiet, int64_t *nex
             again = true;
         }
     }
-    if (s->peer >= 0) *next = s->began + patience + 1;
-    *quiet = pausing && s->peer < 0 && sending_done(s) && all_quiet(s);
+    *quiet = pausing && all_quiet(s, next) && s->peer < 0 && sending_done(s);
+    if (s->peer >= 0 && s->began + patience < *next) *next = s->began + patience + 1;
     return ST_OK;
 }
 
@@ -299,10 +300,12 @@ static Status before_forward(Algo *a) {
 static Status after_backward(Algo *a) { return background_apply(&((Adpsgd *)a)->back, a); }
 
 /* Nobody is quiet for the next time before all have forgotten this one. */
-static Status forget_quiet(void *ctx, int arg) {
+static Status resume(void *ctx, int arg) {
     (void)arg;
     Adpsgd *s = ctx;
     memset(s->quiet_from, 0, sizeof s->quiet_from);
+    s->told = false;
+    background_resume(&s->back);
     return comm_barrier(s->algo.comm);
 }
 
@@ -312,8 +315,7 @@ static Status flush(Algo *a) {
     TRY(background_pause(&s->back, a));
     TRY(algo_mean(a, s->back.z));
     memcpy(a->c.x, s->back.z, a->c.n * sizeof *a->c.x);
-    TRY(engine_call(a->c.engine, "resume", forget_quiet, s, 0));
-    background_resume(&s->back, a);
+    TRY(engine_call(a->c.engine, "resume", resume, s, 0));
     return ST_OK;
 }
 

@@ -14,8 +14,10 @@
 #include "engine/base/log.h"
 #include "learner/algo/background.h"
 
-enum { TAG_ROUND = 0x440000, TAG_BYE = 0x450000, TAG_BYE_HEARD = 0x460000 };
-enum { ROUND_BYTES = 8 + 2 * COMM_MAX_RANKS }; // u32 epoch, u32 ranks, u16 each
+enum { TAG_ROUND = 0x440000, TAG_BYE = 0x450000 };
+/* u32 epoch, u32 ranks, u16 each. No ranks: your bye was heard. One tag for both, so that who hears
+ * this has heard of all rounds before.                                                      */
+enum { ROUND_BYTES = 8 + 2 * COMM_MAX_RANKS };
 
 typedef struct {
     Algo algo;
@@ -23,11 +25,10 @@ typedef struct {
     Real *s, *r;
     int64_t due, heard; // leader: the next round; others: when they last heard of one
     uint32_t epoch;
-    uint8_t round_in[ROUND_BYTES], round_out[ROUND_BYTES], bye_in, heard_in, word_out;
-    CommReq round_req, bye_req, heard_req, sends[COMM_MAX_RANKS], bye_sending;
+    uint8_t round_in[ROUND_BYTES], round_out[ROUND_BYTES], heard_out[8], bye_in, bye_out;
+    CommReq round_req, bye_req, sends[COMM_MAX_RANKS], heard_sends[COMM_MAX_RANKS], bye_sending;
     bool bye[COMM_MAX_RANKS]; // leader: does not take part any more
-    bool heard_posted;
-    int told; // the leader that knows that we pause; -1
+    int told, heard_by;       // the leader that was told, and that has heard, that we pause; -1
 } Average;
 
 static uint32_t tag(const Average *s, uint32_t kind) { return kind | (uint32_t)s->algo.c.group; }
@@ -68,7 +69,7 @@ static Status average(Average *s, const int *ranks, int n, uint32_t epoch) {
 
 static bool sends_done(const Average *s) {
     for (int i = 0; i < s->algo.ranks; i++)
-        if (!s->sends[i].done) return false;
+        if (!s->sends[i].done || !s->heard_sends[i].done) return false;
     return true;
 }
 
@@ -92,7 +93,11 @@ static Status follow_round(Average *s) {
     const uint8_t *p = s->round_in;
     int ranks[COMM_MAX_RANKS], n = s->round_req.got >= 8 ? (int)get_u32(p + 4) : 0;
     bool member = false;
-    if (n < 1 || n > s->algo.ranks || s->round_req.got != 8 + 2 * (size_t)n) return ST_CORRUPT;
+    if (n < 0 || n > s->algo.ranks || s->round_req.got != 8 + 2 * (size_t)n) return ST_CORRUPT;
+    if (n == 0) {
+        s->heard_by = s->round_req.peer;
+        return ST_OK;
+    }
     for (int i = 0; i < n; i++) {
         ranks[i] = get_u16(p + 8 + 2 * i);
         if (ranks[i] >= s->algo.ranks || (i > 0 && ranks[i] <= ranks[i - 1])) return ST_CORRUPT;
@@ -107,29 +112,25 @@ static void note_byes(Average *s) {
     while (s->bye_req.done) {
         int from = s->bye_req.peer;
         s->bye[from] = true;
-        CommReq *send = &s->sends[from];
-        if (send->done) comm_send(s->algo.comm, from, tag(s, TAG_BYE_HEARD), &s->word_out, 1, send);
+        comm_send(s->algo.comm, from, tag(s, TAG_ROUND), s->heard_out, 8, &s->heard_sends[from]);
         post_bye(s);
     }
 }
 
-static bool all_said_bye(const Average *s) {
+static bool all_said_bye(Average *s, int64_t *next) {
+    bool all = true;
     for (int i = 0; i < s->algo.ranks; i++)
-        if (i != s->algo.rank && !s->bye[i] && comm_alive(s->algo.comm, i)) return false;
-    return true;
+        if (i != s->algo.rank && !s->bye[i] && comm_probe(s->algo.comm, i, next)) all = false;
+    return all;
 }
 
 // Not the leader, and pausing: tell it, and serve until it has heard.
 static bool said_bye(Average *s, int to) {
-    if (s->told != to) {
-        if (!s->bye_sending.done) return false;
-        if (s->heard_posted) comm_cancel(s->algo.comm, &s->heard_req);
-        comm_recv(s->algo.comm, to, tag(s, TAG_BYE_HEARD), &s->heard_in, 1, &s->heard_req);
-        comm_send(s->algo.comm, to, tag(s, TAG_BYE), &s->word_out, 1, &s->bye_sending);
-        s->heard_posted = true;
+    if (s->told != to && s->bye_sending.done) {
+        comm_send(s->algo.comm, to, tag(s, TAG_BYE), &s->bye_out, 1, &s->bye_sending);
         s->told = to;
     }
-    return s->heard_req.done && s->heard_req.status == ST_OK && s->bye_sending.done;
+    return s->heard_by == to && s->bye_sending.done;
 }
 
 static Status service(void *ctx, int64_t *next) {
@@ -149,22 +150,20 @@ static Status service(void *ctx, int64_t *next) {
     int64_t now = world_now_ns(a->world), period = (int64_t)(a->c.period_s * 1e9);
     int first = leader(s);
     if (first == a->rank) {
-        bool over = pausing && all_said_bye(s);
+        bool over = pausing && all_said_bye(s, next);
         if (!over && now >= s->due && sends_done(s)) {
             s->due = now + period;
             TRY(lead_round(s));
         }
         quiet = over && sends_done(s);
-        *next = s->due;
+        if (!over && sends_done(s) && s->due < *next) *next = s->due; // else a message wakes us
     } else {
-        int64_t patience = period + 2 * comm_timeout_ns(a->comm);
         if (pausing) quiet = said_bye(s, first);
-        else s->told = -1;
-        if (now - s->heard > patience && !quiet) {
-            comm_give_up(a->comm, first);
-            s->heard = now;
-        }
-        *next = s->heard + patience + 1;
+        else s->told = s->heard_by = -1;
+        if (now - s->heard > period + comm_timeout_ns(a->comm))
+            (void)comm_probe(a->comm, first, next);
+        if (s->heard + period + comm_timeout_ns(a->comm) + 1 > now)
+            *next = s->heard + period + comm_timeout_ns(a->comm) + 1;
     }
     if (!quiet) return ST_OK;
     gate_lock(s->back.gate);
@@ -184,9 +183,9 @@ static Status post_first(void *ctx, int arg) {
 
 static Status start(Algo *a) {
     Average *s = (Average *)a;
-    s->told = -1;
+    s->told = s->heard_by = -1;
     s->bye_sending.done = true;
-    for (int i = 0; i < COMM_MAX_RANKS; i++) s->sends[i].done = true;
+    for (int i = 0; i < COMM_MAX_RANKS; i++) s->sends[i].done = s->heard_sends[i].done = true;
     s->heard = s->due = world_now_ns(a->world);
     if (!(a->c.period_s > 0)) {
         log_error("average: the period must be above 0 s");
@@ -204,7 +203,6 @@ static Status cancel_all(void *ctx, int arg) {
     Average *s = ctx;
     comm_cancel(s->algo.comm, &s->round_req);
     comm_cancel(s->algo.comm, &s->bye_req);
-    if (s->heard_posted) comm_cancel(s->algo.comm, &s->heard_req);
     return ST_OK;
 }
 
@@ -227,11 +225,13 @@ static Status before_forward(Algo *a) {
 
 static Status after_backward(Algo *a) { return background_apply(&((Average *)a)->back, a); }
 
-static Status forget_byes(void *ctx, int arg) {
+/* Nobody says bye for the next time before all have forgotten this one. */
+static Status resume(void *ctx, int arg) {
     (void)arg;
     Average *s = ctx;
     memset(s->bye, 0, sizeof s->bye);
-    s->told = -1;
+    s->told = s->heard_by = -1;
+    background_resume(&s->back);
     return comm_barrier(s->algo.comm);
 }
 
@@ -240,8 +240,7 @@ static Status flush(Algo *a) {
     TRY(background_pause(&s->back, a));
     TRY(algo_mean(a, s->back.z));
     memcpy(a->c.x, s->back.z, a->c.n * sizeof *a->c.x);
-    TRY(engine_call(a->c.engine, "resume", forget_byes, s, 0));
-    background_resume(&s->back, a);
+    TRY(engine_call(a->c.engine, "resume", resume, s, 0));
     return ST_OK;
 }
 

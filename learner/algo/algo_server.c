@@ -137,7 +137,6 @@ static void note_byes(Server *s) {
 static Status service(void *ctx, int64_t *next) {
     Server *s = ctx;
     int out;
-    (void)next;
     note_byes(s);
     while (s->push_req.done && (out = free_out(s)) >= 0) {
         comm_forgive(s->algo.comm, s->push_req.peer);
@@ -147,8 +146,9 @@ static Status service(void *ctx, int64_t *next) {
     }
     gate_lock(s->back.gate);
     bool over = s->back.pausing;
-    for (int i = 1; i < s->algo.ranks; i++)
-        if ((!s->bye[i] && comm_alive(s->algo.comm, i)) || !s->bye_sending[i].done) over = false;
+    for (int i = 1; over && i < s->algo.ranks; i++)
+        if ((!s->bye[i] && comm_probe(s->algo.comm, i, next)) || !s->bye_sending[i].done)
+            over = false;
     for (int i = 0; i < OUTS; i++) over = over && s->pull_sending[i].done;
     if (over) {
         s->back.quiet = true;
@@ -305,20 +305,20 @@ static Status after_backward(Algo *a) {
     return ST_OK;
 }
 
-static Status forget_byes(void *ctx, int arg) {
+static Status resume(void *ctx, int arg) {
     (void)arg;
     Server *s = ctx;
     memset(s->bye, 0, sizeof s->bye);
+    background_resume(&s->back);
     return comm_broadcast(s->algo.comm, 0, s->back.z, s->algo.c.n * sizeof *s->back.z);
 }
 
 static Status flush(Algo *a) {
     Server *s = (Server *)a;
     TRY(pause_all(a));
-    TRY(engine_call(a->c.engine, "resume", forget_byes, s, 0));
+    TRY(engine_call(a->c.engine, "resume", resume, s, 0));
     memcpy(a->c.x, s->back.z, a->c.n * sizeof *a->c.x);
-    if (a->rank == 0) background_resume(&s->back, a);
-    else start_trade(s, NULL);
+    if (a->rank != 0) start_trade(s, NULL);
     return ST_OK;
 }
 

@@ -64,11 +64,10 @@ Status background_pause(Background *b, Algo *a) {
     }
 }
 
-void background_resume(Background *b, Algo *a) {
+void background_resume(Background *b) {
     gate_lock(b->gate);
     b->pausing = b->quiet = false;
     gate_unlock(b->gate);
-    engine_nudge(a->c.engine);
 }
 
 void background_stats(Background *b, Algo *a, AlgoStats *out) {

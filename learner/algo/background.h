@@ -28,7 +28,8 @@ Status background_apply(Background *b, Algo *a);
 void background_change(Background *b, Algo *a, const Real *change);
 /* Asks for quiet and waits for it; an error of the engine ends the waiting. */
 Status background_pause(Background *b, Algo *a);
-void background_resume(Background *b, Algo *a);
+/* On the engine's thread, so that the service never sees a pause that is over. */
+void background_resume(Background *b);
 void background_stats(Background *b, Algo *a, AlgoStats *out);
 
 #endif

@@ -65,8 +65,11 @@ int64_t comm_timeout_ns(const Comm *c);
 void comm_elastic(Comm *c, bool on);
 int comm_failed(const Comm *c);           /* the rank that the last ST_PEER was about; -1: none */
 bool comm_alive(const Comm *c, int rank); /* false once it left or was given up */
-void comm_give_up(Comm *c, int rank);     /* it counts as lost, until it speaks again */
-void comm_forgive(Comm *c, int rank);     /* it is back */
+/* Does it still answer? For who waits for a word that a rank may send at any time: asks now and
+ * then, gives it up after the timeout's silence. To be called again until *next at the latest. */
+bool comm_probe(Comm *c, int rank, int64_t *next_ns);
+void comm_give_up(Comm *c, int rank); /* it counts as lost, until it speaks again */
+void comm_forgive(Comm *c, int rank); /* it is back */
 /* Goes on after an ST_PEER in a collective, with a team without the lost rank. */
 void comm_recover(Comm *c);
 

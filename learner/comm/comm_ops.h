@@ -40,14 +40,15 @@ struct Comm {
     int64_t timeout_ns;
     bool elastic;
     atomic_bool woken;
-    bool wakeable; // this wait ends when woken
+    bool wakeable;          // this wait ends when woken
     int failed;             // the last rank given up
     int abort_about;        // another rank told us to give up because of this one; -1
     int waits_for;          // the rank this one waits for; -1
     uint32_t aborted_epoch; // the last ABORT word's, and whom it was about
     int aborted_about;
     bool given_up[COMM_MAX_RANKS];
-    int pong_from, pong_about; // the last answer; -1: none
+    int64_t heard_at[COMM_MAX_RANKS], asked_at[COMM_MAX_RANKS]; // control words; comm_probe
+    int pong_from, pong_about;                                  // the last answer; -1: none
     Control control_in, control_out[CONTROL_SLOTS];
     CommReq control_req, control_sends[CONTROL_SLOTS];
     int control_next;

@@ -24,6 +24,7 @@ void comm_control(Comm *c) {
         comm_control_start(c);
         if (!whole) continue;
         c->given_up[from] = false; // it speaks, so it lives
+        c->heard_at[from] = world_now_ns(c->world);
         if (word.word == CONTROL_PING) {
             comm_control_send(c, from, CONTROL_PONG, c->waits_for);
         } else if (word.word == CONTROL_PONG) {
@@ -45,6 +46,22 @@ static int64_t silence(const Comm *c) { return c->timeout_ns / 2; }
 
 int64_t watch_next(const Watch *w, const Comm *c) {
     return w->suspect < 0 ? w->since + patience(c) : w->asked_at + silence(c);
+}
+
+bool comm_probe(Comm *c, int rank, int64_t *next_ns) {
+    int64_t now = world_now_ns(c->world), *heard = &c->heard_at[rank], *asked = &c->asked_at[rank];
+    if (!comm_alive(c, rank)) return false;
+    bool answered = *heard >= *asked;
+    if (*asked == 0 || (answered && now - *heard >= patience(c))) {
+        comm_control_send(c, rank, CONTROL_PING, 0);
+        *asked = now;
+    } else if (!answered && now - *asked >= silence(c)) {
+        comm_give_up(c, rank);
+        *asked = 0;
+        return false;
+    }
+    *next_ns = now + patience(c);
+    return true;
 }
 
 Status watch_give_up(Comm *c, int rank) {

@@ -15,7 +15,7 @@
 #include "learner/comm/comm_fabric.h"
 #include <cmocka.h>
 
-enum { TEAM_MAX = 64 };
+enum { TEAM_MAX = 260 };
 
 typedef struct Team Team;
 typedef struct {
