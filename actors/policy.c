@@ -27,7 +27,7 @@ struct PolicyScratch {
     float q[BATCH_ACTIONS];
 };
 
-/* What may follow a policy's name; the rest of the names in the design come with their files. */
+/* What follows the prefix of a policy's name, or NULL if it has another one. */
 static const char *after_prefix(const char *name, const char *prefix) {
     size_t n = strlen(prefix);
     return strncmp(name, prefix, n) == 0 ? name + n : NULL;

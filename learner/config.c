@@ -32,6 +32,7 @@ void settings_defaults(Settings *s, Preset p) {
         .eval_minutes = 5,
         .eval_decks = 500,
         .eval_against = "random,rule",
+        .records_mb = 64,
         .weights_seconds = 5,
         .report_fd = -1,
     };

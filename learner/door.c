@@ -109,7 +109,8 @@ static void heartbeat(const Door *d, const Frame *f, const json_t *o) {
         roster_met(d->roster, f->sender, (int)json_integer_value(json_object_get(o, "pid")), host,
                    is_here(host));
     }
-    roster_beat(d->roster, f->sender, json_number_value(json_object_get(o, "busy_s")),
+    roster_beat(d->roster, f->sender, json_is_false(json_object_get(o, "shared")),
+                json_number_value(json_object_get(o, "busy_s")),
                 json_number_value(json_object_get(o, "wait_s")));
 }
 

@@ -300,7 +300,9 @@ static bool turn(Learn *l) {
     if (due(&l->report_at, report_every_s, now)) {
         report(l);
         roster_look(l->roster, silent_s);
-        if (l->progress.remote > 0) publisher_weights(l->publisher);
+        RosterTotals all;
+        roster_totals(l->roster, &all);
+        if (all.framed > 0) publisher_weights(l->publisher);
     }
     if (due(&l->metrics_at, metrics_every_s, now)) metrics_progress(l->metrics, &l->progress);
     Status st = look_after_save(l);

@@ -182,6 +182,7 @@ static void look_for_blocked(Supervisor *v) {
                     now - v->learner.heard);
         child_signal(&v->learner, SIGKILL);
         v->learner.heard = now;
+        v->ready = false;
     }
     // While the learner is away or busy ending, actors cannot be heard of.
     if (!v->ready || v->learner_ending || now - v->learner.heard > 3) return;

