@@ -168,8 +168,10 @@ Status algo_flush(Algo *a) {
     return ST_OK;
 }
 
-Status algo_rule(Algo *a, Real *x, const Real *g) {
-    Status st = a->c.rule.apply(a->c.rule.ctx, x, g, a->c.n, a->lr);
+Status algo_rule(Algo *a, Real *x, const Real *g) { return algo_rule_at(a, x, g, a->lr); }
+
+Status algo_rule_at(Algo *a, Real *x, const Real *g, double lr) {
+    Status st = a->c.rule.apply(a->c.rule.ctx, x, g, a->c.n, lr);
     if (st != ST_CORRUPT) return st;
     a->stats.skipped++;
     return ST_OK;

@@ -60,6 +60,7 @@ Status algo_block(Algo *a, const char *name, size_t n, bool own, Real **out);
 void algo_keep(Algo *a, const char *name, void *p, size_t bytes, bool own);
 /* Applies the rule; a gradient that is not finite is a skipped step, not an error. */
 Status algo_rule(Algo *a, Real *x, const Real *g);
+Status algo_rule_at(Algo *a, Real *x, const Real *g, double lr);
 /* x = the mean over ranks of x, on the engine. */
 Status algo_mean(Algo *a, Real *x);
 /* The residuals and carry of a squeeze as part of the state. */

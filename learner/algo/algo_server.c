@@ -77,8 +77,7 @@ static Status take_gradient(Server *s, uint64_t version, double lr, uint64_t see
     if (++s->n_sum < a->c.aggregate) return ST_OK;
     for (size_t i = 0; i < a->c.n; i++) s->sum[i] /= (Real)s->n_sum;
     s->n_sum = 0;
-    a->lr = lr;
-    Status st = algo_rule(a, s->back.z, s->sum);
+    Status st = algo_rule_at(a, s->back.z, s->sum, lr);
     memset(s->sum, 0, a->c.n * sizeof *s->sum);
     s->back.version++;
     a->stats.exchanges++;
@@ -317,7 +316,7 @@ static Status flush(Algo *a) {
     Server *s = (Server *)a;
     TRY(pause_all(a));
     TRY(engine_call(a->c.engine, "resume", resume, s, 0));
-    memcpy(a->c.x, s->back.z, a->c.n * sizeof *a->c.x);
+    background_read(&s->back, a);
     if (a->rank != 0) start_trade(s, NULL);
     return ST_OK;
 }
