@@ -71,8 +71,8 @@ static inline void trial_rank(Rank *r) {
         (CommStats){after.tx_bytes - before.tx_bytes, after.rx_bytes - before.rx_bytes,
                     after.tx_messages - before.tx_messages, after.rx_messages - before.rx_messages,
                     after.wait_ns - before.wait_ns};
-    if (a) algo_stats(a, &t->stats[r->rank]);
     if (t->flush && st == ST_OK) team_ok(r, algo_flush(a));
+    if (a) algo_stats(a, &t->stats[r->rank]);
     memcpy(t->x[r->rank], x, t->n * sizeof *x);
     algo_free(a);
     engine_free(e);
