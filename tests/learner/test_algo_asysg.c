@@ -45,7 +45,8 @@ static void add_sample(int i, const Real *x, Real scale, Real *g) {
 
 static void gradient(const void *ctx, int rank, int step, const Real *x, Real *g) {
     Rng r;
-    if (ctx && rank == 0 && step >= problem.steps * 3 / 4 && step % (1 + problem.steps / 200) == 0) {
+    if (ctx && rank == 0 && step >= problem.steps * 3 / 4 &&
+        step % (1 + problem.steps / 200) == 0) {
         problem.gap_sum += loss(x) - problem.best;
         problem.gaps++;
     }
