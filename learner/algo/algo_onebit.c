@@ -233,18 +233,19 @@ static Status refreeze(Onebit *s) {
 static Status refresh_step(Onebit *s) {
     double correct_m, correct_v;
     const MomentumConfig *c = &s->algo.c.momentum;
-    Real b1 = (Real)c->beta1, *carry = s->now.in_phase == 0 ? squeeze_carry(s->squeeze)->e : NULL;
-    Real part = 1 / (Real)c->refresh_steps;
+    Real b1 = (Real)c->beta1, part = 1 / (Real)c->refresh_steps;
+    bool first = s->now.in_phase == 0;
     s->now.updates++;
     s->now.in_phase++;
     corrections(s, &correct_m, &correct_v);
+    memset(s->message, 0, s->algo.c.n * sizeof *s->message);
+    if (first) squeeze_take_carry(s->squeeze, s->message); // what was drained before
     for (size_t i = 0; i < s->algo.c.n; i++) {
-        Real g = s->algo.c.g[i], extra = carry ? carry[i] : 0;
+        Real g = s->algo.c.g[i], carry = s->message[i];
         s->fresh[i] += g * g * part;
-        if (!s->dead[i]) frozen_update(s, i, b1 * s->m[i] + (1 - b1) * g + extra);
-        else plain_update(s, i, g, extra, (Real)correct_m, (Real)correct_v);
+        if (!s->dead[i]) frozen_update(s, i, b1 * s->m[i] + (1 - b1) * g + carry);
+        else plain_update(s, i, g, carry, (Real)correct_m, (Real)correct_v);
     }
-    squeeze_settle(s->squeeze, true); // the carry has been used
     return s->now.in_phase >= c->refresh_steps ? refreeze(s) : ST_OK;
 }
 

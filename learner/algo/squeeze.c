@@ -316,6 +316,14 @@ void squeeze_settle(Squeeze *s, bool keep) {
     }
 }
 
+void squeeze_take_carry(Squeeze *s, Real *out) {
+    for (size_t i = 0; s->has_carry && i < s->carry.n; i++) {
+        out[i] += s->carry.e[i];
+        s->carry.e[i] = 0;
+    }
+    s->has_carry = false;
+}
+
 Status squeeze_drain(Squeeze *s) {
     if (!s->carry.e) return ST_OK;
     Real *total = calloc(s->c.n + 1, sizeof *total);
