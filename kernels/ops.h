@@ -139,6 +139,9 @@ struct KernelTable {
     /* Round to nearest even (a denormal may become zero); from_bf16 is exact. */
     void (*to_bf16)(size_t n, const float *src, uint16_t *dst);
     void (*from_bf16)(size_t n, const uint16_t *src, float *dst);
+    /* A row of weights: returns scale = max |x| / 127, out = round(x / scale) (all 0 if it is 0).
+     * Bound: 1 in out (ties), 2 u relative in the scale. */
+    float (*to_int8)(size_t n, const float *x, int8_t *out);
     /* Per row: scale[r] = max_c x / u8_max, out = round(x / scale), for x >= 0 (0 for a zero row).
      * Bound: 1 in out, 2 u relative in scale. */
     void (*quantise)(int n_panels, int rows, const float *x, size_t x_rows, uint8_t *out,

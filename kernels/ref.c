@@ -203,6 +203,14 @@ static void from_bf16(size_t n, const uint16_t *src, float *dst) {
     for (size_t i = 0; i < n; i++) dst[i] = bf16_value(src[i]);
 }
 
+static float to_int8(size_t n, const float *x, int8_t *out) {
+    float top = 0;
+    for (size_t i = 0; i < n; i++) top = fmaxf(top, fabsf(x[i]));
+    float inverse = top > 0 ? 127 / top : 0;
+    for (size_t i = 0; i < n; i++) out[i] = (int8_t)lrintf(x[i] * inverse);
+    return top / 127;
+}
+
 enum { U8_MAX = 255 };
 
 static void quantise(int n_panels, int rows, const float *x, size_t x_rows, uint8_t *out,
@@ -268,8 +276,34 @@ static double peak(int kind, int rounds) {
 }
 
 const KernelTable kernels_ref = {
-    "ref",      always,     4,      U8_MAX,    gemm,      gemm_bf16, gemm_i8,   wgrad,
-    wgrad_bf16, sparse_sum, head,   head_back, col_sum,   col_sum16, lstm_step, lstm_back,
-    pack,       unpack,     pair16, to_bf16,   from_bf16, quantise,  norm2,     axpy,
-    scale,      rmsprop,    adam,   ema,       peak,
+    .name = "ref",
+    .usable = always,
+    .vector_bytes = 4,
+    .u8_max = U8_MAX,
+    .gemm = gemm,
+    .gemm_bf16 = gemm_bf16,
+    .gemm_i8 = gemm_i8,
+    .wgrad = wgrad,
+    .wgrad_bf16 = wgrad_bf16,
+    .sparse_sum = sparse_sum,
+    .head = head,
+    .head_back = head_back,
+    .col_sum = col_sum,
+    .col_sum16 = col_sum16,
+    .lstm_step = lstm_step,
+    .lstm_back = lstm_back,
+    .pack = pack,
+    .unpack = unpack,
+    .pair16 = pair16,
+    .to_bf16 = to_bf16,
+    .from_bf16 = from_bf16,
+    .to_int8 = to_int8,
+    .quantise = quantise,
+    .norm2 = norm2,
+    .axpy = axpy,
+    .scale = scale,
+    .rmsprop = rmsprop,
+    .adam = adam,
+    .ema = ema,
+    .peak = peak,
 };

@@ -23,7 +23,9 @@ void settings_defaults(Settings *s, Preset p) {
         .precision = PRECISION_AUTO,
         .optimizer = OPTIM_RMSPROP,
         .lr = 2e-4,
+        .schedule = SCHEDULE_SQRT,
         .lr_end = 1e-5,
+        .decay_from = 2000,
         .clip = 40,
         .ema = 0.999,
         .publish_every = 2,
@@ -40,6 +42,7 @@ void settings_defaults(Settings *s, Preset p) {
     s->train_on = TRAIN_ON_ALL;
     s->batch = 3200;
     s->lr = 1e-4;
+    s->schedule = SCHEDULE_CONSTANT;
     s->act_precision = PRECISION_ALWAYS_FP32;
     s->precision = PRECISION_ALWAYS_FP32;
     s->ema = 0;
@@ -57,6 +60,7 @@ const Option *settings_options(Settings *s) {
         {"rules", OPT_CHOICE, &s->ruleset, "the game that is learned", 0, 0, "douzero|rlcard|botzone|botzone1|classic", false},
         {"objective", OPT_CHOICE, &s->objective, "win rate, points, log of points, arena score", 0, 0, "wp|adp|logadp|score", false},
         {"seed", OPT_U64, &s->seed, "of deals, exploration and first weights", 0, 0, NULL, false},
+        {"init", OPT_STR, &s->init, "weights that a new run begins with", 0, 0, "FILE", false},
         {"frames", OPT_U64, &s->frames, "end when the run has this many decisions; 0: no limit", 0, 0, NULL, false},
         {"minutes", OPT_REAL, &s->minutes, "end this long after this start; 0: no limit", 0, 1e7, NULL, false},
         {"actors", OPT_INT, &s->actors, "actor processes here; 0: one per core; -1: none", -1, 4096, NULL, false},
@@ -72,10 +76,11 @@ const Option *settings_options(Settings *s) {
         {"pin", OPT_CHOICE, &s->pin, "auto: to memory nodes where there are several", 0, 0, "auto|off|node|core", false},
         {"optimizer", OPT_CHOICE, &s->optimizer, "", 0, 0, "rmsprop|adam", false},
         {"lr", OPT_REAL, &s->lr, "learning rate", 1e-9, 10, NULL, false},
-        {"lr-end", OPT_REAL, &s->lr_end, "learning rate after the decay", 0, 10, NULL, false},
+        {"schedule", OPT_CHOICE, &s->schedule, "of the learning rate; sqrt: falls as 1/sqrt(step) from decay-from on", 0, 0, "constant|cosine|sqrt", false},
+        {"lr-end", OPT_REAL, &s->lr_end, "learning rate that the decay ends at", 0, 10, NULL, false},
         {"warmup", OPT_U64, &s->warmup, "steps of each net over which the rate rises", 0, 0, NULL, false},
-        {"decay-from", OPT_U64, &s->decay_from, "step at which the cosine decay begins", 0, 0, NULL, false},
-        {"decay-to", OPT_U64, &s->decay_to, "step at which it ends; 0: no decay", 0, 0, NULL, false},
+        {"decay-from", OPT_U64, &s->decay_from, "step at which the decay begins", 0, 0, NULL, false},
+        {"decay-to", OPT_U64, &s->decay_to, "step at which the cosine decay ends", 0, 0, NULL, false},
         {"clip", OPT_REAL, &s->clip, "largest gradient norm; 0: no clipping", 0, 1e9, NULL, false},
         {"ema", OPT_REAL, &s->ema, "decay of the averaged weights; 0: none", 0, 0.9999999, NULL, false},
         {"publish-every", OPT_INT, &s->publish_every, "steps of a net between publications", 1, 1000, NULL, false},
@@ -194,8 +199,12 @@ Status settings_check(const Settings *s) {
                 s->buffer, s->batch);
         return ST_INVALID;
     }
-    if (s->decay_to != 0 && s->decay_to <= s->decay_from) {
+    if (s->schedule == SCHEDULE_COSINE && s->decay_to <= s->decay_from) {
         fprintf(stderr, "dizhu: --decay-to must be larger than --decay-from\n");
+        return ST_INVALID;
+    }
+    if (s->schedule == SCHEDULE_SQRT && s->decay_from == 0) {
+        fprintf(stderr, "dizhu: --schedule sqrt needs --decay-from above 0\n");
         return ST_INVALID;
     }
     if (s->act_ema && s->ema == 0) {

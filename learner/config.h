@@ -28,6 +28,7 @@ typedef struct {
     /* what is learned */
     int ruleset, objective;
     uint64_t seed;
+    const char *init; /* a weights file that a new run begins with; NULL: random weights */
     /* acting */
     int actors; /* processes on this machine; 0: one per core; -1: none */
     int games;  /* concurrent games of an actor; 0: the actor's default */
@@ -41,6 +42,7 @@ typedef struct {
     int precision;     /* PrecisionChoice, of products */
     int optimizer;     /* OptimKind */
     int pin;           /* Pin */
+    int schedule;      /* Schedule */
     double lr, lr_end, clip, ema;
     uint64_t warmup, decay_from, decay_to; /* steps of each net */
     int publish_every;                     /* steps of a net between publications */

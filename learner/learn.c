@@ -104,7 +104,7 @@ static OptimConfig optim_config(const Settings *s) {
     o.lr_end = s->lr_end;
     o.decay_from = s->decay_from;
     o.decay_to = s->decay_to;
-    o.schedule = s->decay_to ? SCHEDULE_COSINE : SCHEDULE_CONSTANT;
+    o.schedule = (Schedule)s->schedule;
     return o;
 }
 
@@ -146,6 +146,7 @@ static Status resume(Learn *l) {
     if (found)
         log_info("going on from checkpoint %llu at %llu frames",
                  (unsigned long long)l->resumed.number, (unsigned long long)l->resumed.frames);
+    else if (l->s->init && *l->s->init) TRY(saver_init_nets(l->saver));
     for (int r = 0; r < N_ROLES; r++)
         atomic_store(&l->version[r], publisher_version(l->resumed.steps[r]));
     return ST_OK;

@@ -196,3 +196,21 @@ Status saver_resume(Saver *s, Checkpoint *out, bool *found) {
     *out = c;
     return ST_OK;
 }
+
+static const char *why_unfit(const Saver *s, const Weights *w) {
+    if (w->info.ruleset != s->c.settings->ruleset) return "trained under another ruleset";
+    if (w->info.objective != s->c.settings->objective) return "trained for another objective";
+    for (int r = 0; r < N_ROLES; r++)
+        if (w->params[r] == NULL) return "not of all three roles";
+    return NULL;
+}
+
+Status saver_init_nets(Saver *s) {
+    Weights w;
+    TRY(weights_load(s->c.settings->init, &w));
+    const char *why = why_unfit(s, &w);
+    if (why) log_error("%s: cannot begin with these weights: %s", s->c.settings->init, why);
+    for (int r = 0; why == NULL && r < N_ROLES; r++) netlearner_set(s->c.nets[r], w.params[r]);
+    weights_free(&w);
+    return why ? ST_MISMATCH : ST_OK;
+}

@@ -24,6 +24,10 @@ void saver_free(Saver *s); /* waits for what is being stored; NULL is allowed */
  * false: there is none. ST_MISMATCH: of another run, ruleset, objective, optimizer or seed. */
 Status saver_resume(Saver *s, Checkpoint *out, bool *found);
 
+/* The weights of settings->init into the nets of a new run. ST_MISMATCH: trained under another
+ * ruleset or for another objective, or not of all roles; else what weights_load says.       */
+Status saver_init_nets(Saver *s);
+
 /* Copies the state and begins to store it: the checkpoint, then RUN/weights.safetensors (the
  * averaged weights, or the raw ones where no average is kept), with settings->snapshots also as
  * snapshots/FRAMES.safetensors. seconds: of this start. Nothing may be under way.            */

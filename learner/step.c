@@ -214,6 +214,14 @@ uint64_t netlearner_save(NetLearner *n, float *params, uint8_t *optim) {
     return steps;
 }
 
+void netlearner_set(NetLearner *n, const float *params) {
+    pthread_mutex_lock(&n->lock);
+    assert(optim_steps(n->optim) == 0);
+    memcpy(n->params, params, n->n_params * sizeof *params);
+    trainer_set(n->part[0].trainer, n->params);
+    pthread_mutex_unlock(&n->lock);
+}
+
 Status netlearner_load(NetLearner *n, const float *params, const uint8_t *optim, size_t n_optim) {
     pthread_mutex_lock(&n->lock);
     Status st = optim_state_load(n->optim, optim, n_optim);

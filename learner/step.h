@@ -51,6 +51,8 @@ uint64_t netlearner_copy_ema(NetLearner *n, float *ema);
 /* For checkpoints: parameters and the optimizer's state bytes in one consistent copy. */
 size_t netlearner_optim_bytes(const NetLearner *n);
 uint64_t netlearner_save(NetLearner *n, float *params, uint8_t *optim); /* returns the steps */
+/* New parameters, and an optimizer that has seen nothing: before the first step only. */
+void netlearner_set(NetLearner *n, const float *params);
 /* ST_MISMATCH, ST_CORRUPT as optim_state_load; nothing is changed then. */
 Status netlearner_load(NetLearner *n, const float *params, const uint8_t *optim, size_t n_optim);
 

@@ -16,6 +16,8 @@
 
 enum { POLL_MS = 100 };
 static const double actor_silent_s = 8, learner_silent_s = 9, grace_s = 10, stop_actors_s = 3;
+/* Before it first reports, the learner reads its checkpoint; a disk may be slow. */
+static const double learner_start_s = 60;
 
 typedef struct {
     const Settings *s;
@@ -177,7 +179,8 @@ static void look_for_blocked(Supervisor *v) {
         if (now - v->ending_since > grace_s) child_signal(&v->learner, SIGKILL);
         return;
     }
-    if (v->learner.pid > 0 && now - v->learner.heard > learner_silent_s) {
+    double limit = v->ready ? learner_silent_s : learner_start_s;
+    if (v->learner.pid > 0 && now - v->learner.heard > limit) {
         voice_event(&v->voice, LOG_WARN, "the learner has been silent for %.0f s: killing it",
                     now - v->learner.heard);
         child_signal(&v->learner, SIGKILL);

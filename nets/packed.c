@@ -6,7 +6,6 @@
 #include "nets/places.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,15 +35,6 @@ void matrix_take(Matrix *m, Block *b, int n, int k, Precision p) {
     }
 }
 
-/* scale = max |w| / 127, so that the row's largest weight is exact. */
-static float row_to_int8(int n, const float *w, int8_t *out) {
-    float top = 0;
-    for (int i = 0; i < n; i++) top = fmaxf(top, fabsf(w[i]));
-    float inverse = top > 0 ? 127 / top : 0;
-    for (int i = 0; i < n; i++) out[i] = (int8_t)lrintf(w[i] * inverse);
-    return top / 127;
-}
-
 void matrix_pack(const KernelTable *t, Matrix *m, const float *w, size_t ld, void *scratch) {
     size_t k = (size_t)m->k;
     if (m->f32) {
@@ -56,7 +46,7 @@ void matrix_pack(const KernelTable *t, Matrix *m, const float *w, size_t ld, voi
     } else {
         int8_t *rows = scratch;
         for (size_t i = 0; i < (size_t)m->n; i++)
-            m->scale[i] = row_to_int8(m->k, w + i * ld, rows + i * k);
+            m->scale[i] = t->to_int8(k, w + i * ld, rows + i * k);
         t->pack(m->n, m->k / 4, rows, k / 4, m->i8);
     }
 }

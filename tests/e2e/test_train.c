@@ -202,6 +202,58 @@ static void a_run_stays_what_it_is(void **state) {
     expect_said(&place, "was begun with --rules douzero: it cannot go on with botzone");
 }
 
+static void copy_weights(const char *to) {
+    char command[2 * PATH_BYTES];
+    snprintf(command, sizeof command, "cp '%s/weights.safetensors' '%s'", place.run, to);
+    assert_int_equal(system(command), 0);
+}
+
+/* A new run may begin with weights, if they are of its kind. */
+static void foreign_weights(void **state) {
+    (void)state;
+    char file[PATH_BYTES], first[96];
+    const char *const with[] = {"--frames", "1", "--batch", "512", "--init", file, NULL},
+                      *const rules[] = {"--rules", "rlcard", "--init", file, NULL},
+                      *const objective[] = {"--objective", "adp", "--init", file, NULL};
+    const struct {
+        const char *const *more;
+        const char *words;
+    } rows[] = {{rules, "cannot begin with these weights: trained under another ruleset"},
+                {objective, "cannot begin with these weights: trained for another objective"}};
+    run_to("1000");
+    strcpy(first, place.run);
+    snprintf(file, sizeof file, "%.80s/first.safetensors", place.folder);
+    copy_weights(file);
+    for (int i = 0; i < 2; i++) {
+        Train t = {0};
+        snprintf(place.run, sizeof place.run, "%.60s/foreign-%d", place.folder, i);
+        train_start(&t, &place, rows[i].more);
+        assert_int_equal(train_end(&t, LONG_S), 1);
+        expect_said(&place, rows[i].words);
+    }
+    snprintf(place.run, sizeof place.run, "%.60s/second", place.folder);
+    Train t = {0};
+    train_start(&t, &place, with);
+    assert_int_equal(train_end(&t, LONG_S), 0);
+    Checkpoint c = newest();
+    Weights w;
+    assert_int_equal(weights_load(file, &w), ST_OK);
+    for (int r = 0; r < N_ROLES; r++)
+        if (c.steps[r] == 0) // it has not learned yet
+            assert_memory_equal(c.params[r], w.params[r], 4 * net_layout((Role)r)->n_params);
+    assert_int_equal(c.steps[0] + c.steps[1] + c.steps[2], 0);
+    weights_free(&w);
+    checkpoint_free(&c);
+    FILE *f = fopen(file, "r+b"); // damaged
+    fseek(f, 300, SEEK_SET);
+    fputc('!', f);
+    fclose(f);
+    snprintf(place.run, sizeof place.run, "%.60s/third", place.folder);
+    train_start(&t, &place, with);
+    assert_int_equal(train_end(&t, LONG_S), 1);
+    strcpy(place.run, first);
+}
+
 /* Root may write anywhere: it becomes somebody who may not. */
 static void become_nobody(void) {
     if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(126);
@@ -332,6 +384,7 @@ int main(void) {
         TEST(second_train_is_refused),
         TEST(damaged_checkpoints),
         TEST(foreign_checkpoints),
+        TEST(foreign_weights),
         TEST(a_run_stays_what_it_is),
         TEST(read_only_folder),
         TEST(full_disk),

@@ -191,6 +191,22 @@ static void bf16_case(int count) {
     buffers_check("bf16", text);
 }
 
+static void int8_case(int count) {
+    size_t n = (size_t)count;
+    snprintf(text, sizeof text, "n %d", count);
+    float *x = floats(n, -3, 3);
+    int8_t *got = buffer(n, 1), *want = buffer(n, 1);
+    float scale = table->to_int8(n, x, got), want_scale = definition->to_int8(n, x, want);
+    compare("to_int8 scale", text, 1, &scale, &want_scale, NULL, 0, 2 * U);
+    for (size_t i = 0; i < n; i++)
+        if (abs(got[i] - want[i]) > 1) differ("to_int8", text, i, got[i], want[i], 1);
+    memset(x, 0, n * sizeof *x);
+    scale = table->to_int8(n, x, got);
+    for (size_t i = 0; i < n; i++)
+        if (got[i] || scale != 0) differ("to_int8 of zeros", text, i, got[i], 0, 0);
+    buffers_check("to_int8", text);
+}
+
 static void quantise_case(int rows) {
     snprintf(text, sizeof text, "rows %d", rows);
     enum { P = 5 };
@@ -286,6 +302,7 @@ static void all_layouts(void) {
         pair_case(counts[c], true);
         pair_case(counts[c], false);
         bf16_case(counts[c]);
+        int8_case(counts[c]);
         quantise_case(counts[c]);
     }
 }
