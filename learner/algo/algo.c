@@ -7,6 +7,7 @@
 #include "engine/base/bytes.h"
 #include "engine/base/log.h"
 #include "learner/algo/algo_ops.h"
+#include "learner/algo/background.h"
 
 static const AlgoOps *const table[] = {
     &algo_local, &algo_allreduce, &algo_bytegrad, &algo_squeeze, &algo_onebit,  &algo_qadam,
@@ -86,6 +87,15 @@ static void settings_of(const Algo *a, Settings *s) {
     for (int i = 0; i < 8; i++) s->flags[i] = flags[i];
 }
 
+_Static_assert(sizeof(Settings) <= ALGO_SETTINGS, "settings fit");
+
+void algo_settings(const Algo *a, uint8_t out[ALGO_SETTINGS]) {
+    Settings s;
+    settings_of(a, &s);
+    memset(out, 0, ALGO_SETTINGS);
+    memcpy(out, &s, sizeof s);
+}
+
 static Status agree(void *ctx, int arg) {
     (void)arg;
     Algo *a = ctx;
@@ -101,11 +111,12 @@ static Status agree(void *ctx, int arg) {
     return comm_broadcast(a->comm, 0, a->c.x, a->c.n * sizeof *a->c.x);
 }
 
-static Status check(const AlgoConfig *c) {
+static Status check(const AlgoOps *ops, const AlgoConfig *c) {
     const char *wrong = NULL;
     if (!c->engine || (c->n > 0 && (!c->x || !c->g))) wrong = "engine, x and g are needed";
     else if (c->group < 0 || c->group > 15) wrong = "group is not 0..15";
     else if (!c->up.ops || !c->down.ops) wrong = "a codec is not set";
+    else if (c->join && !ops->elastic) wrong = "its ranks must all start together";
     if (!wrong) return ST_OK;
     log_error("%s: %s", c->name, wrong);
     return ST_INVALID;
@@ -115,7 +126,7 @@ Status algo_new(const AlgoConfig *c, Algo **out) {
     const AlgoOps *ops = find(c->name);
     Status st;
     if (!ops) return ST_INVALID;
-    TRY(check(c));
+    TRY(check(ops, c));
     Algo *a = calloc(1, ops->size);
     if (!a) return ST_NOMEM;
     a->ops = ops;
@@ -126,7 +137,8 @@ Status algo_new(const AlgoConfig *c, Algo **out) {
     a->ranks = comm_size(a->comm);
     plan_init(a);
     plan_begin(a);
-    TRY_TO(st, engine_call(c->engine, "agree", agree, a, 0), fail);
+    if (!c->join) TRY_TO(st, engine_call(c->engine, "agree", agree, a, 0), fail);
+    else TRY_TO(st, engine_call(c->engine, "join", background_fetch, a, 0), fail);
     if (ops->start) TRY_TO(st, ops->start(a), stop);
     *out = a;
     return ST_OK;

@@ -68,6 +68,7 @@ typedef struct {
     int aggregate;   /* server: gradients per update, M */
     bool damp;       /* server: lr / (1 + staleness) */
     bool pipeline;   /* server: compute on while the push is under way */
+    bool join;       /* adpsgd, average, server: the run goes on already; take its model */
     uint64_t seed;
 } AlgoConfig;
 
@@ -92,7 +93,8 @@ const char *algo_name(int index); /* NULL past the end */
 const char *algo_help(int index);
 
 /* Collective. Checks that settings fit (ST_INVALID, a line in the log) and are alike on all ranks
- * (ST_MISMATCH), and gives every rank rank 0's x.                                           */
+ * (ST_MISMATCH), and gives every rank rank 0's x. With `join` only this rank acts: it is given the
+ * model of a rank that is there.                                                            */
 Status algo_new(const AlgoConfig *c, Algo **out);
 /* Ends what runs in the background. Collective for `average` and `adpsgd`, so that no rank waits
  * for one that is gone: all ranks come here after the same call, but not at the same time.      */

@@ -228,6 +228,7 @@ static Status service(void *ctx, int64_t *next) {
     gate_lock(s->back.gate);
     bool pausing = s->back.pausing;
     gate_unlock(s->back.gate);
+    background_serve(&s->back, &s->algo);
     TRY(s->active ? active_service(s, pausing, &quiet, next)
                   : passive_service(s, pausing, &quiet, next));
     if (!pausing || !quiet) return ST_OK;
@@ -333,6 +334,7 @@ static void defaults(AlgoConfig *c) { c->period_s = .01; }
 const AlgoOps algo_adpsgd = {.name = "adpsgd",
                              .help = "AD-PSGD: pairs average at any time, slow ranks slow nobody",
                              .size = sizeof(Adpsgd),
+                             .elastic = true,
                              .defaults = defaults,
                              .start = start,
                              .stop = stop,

@@ -14,7 +14,8 @@
 #include "engine/base/log.h"
 #include "learner/algo/background.h"
 
-enum { TAG_ROUND = 0x440000, TAG_BYE = 0x450000 };
+enum { TAG_ROUND = 0x440000, TAG_WORD = 0x450000 };
+enum { WORD_BYE, WORD_HERE };
 /* u32 epoch, u32 ranks, u16 each. No ranks: your bye was heard. One tag for both, so that who hears
  * this has heard of all rounds before.                                                      */
 enum { ROUND_BYTES = 8 + 2 * COMM_MAX_RANKS };
@@ -25,9 +26,11 @@ typedef struct {
     Real *s, *r;
     int64_t due, heard; // leader: the next round; others: when they last heard of one
     uint32_t epoch;
-    uint8_t round_in[ROUND_BYTES], round_out[ROUND_BYTES], heard_out[8], bye_in, bye_out;
-    CommReq round_req, bye_req, sends[COMM_MAX_RANKS], heard_sends[COMM_MAX_RANKS], bye_sending;
-    bool bye[COMM_MAX_RANKS]; // leader: does not take part any more
+    uint8_t round_in[ROUND_BYTES], round_out[ROUND_BYTES], heard_out[8], word_in, bye_out, here_out;
+    CommReq round_req, word_req, sends[COMM_MAX_RANKS], heard_sends[COMM_MAX_RANKS], bye_sending;
+    CommReq here_sends[COMM_MAX_RANKS];
+    bool in[COMM_MAX_RANKS];  // takes part: was there at the start or has joined, and is not lost
+    bool bye[COMM_MAX_RANKS]; // leader: does not take part for now
     int told, heard_by;       // the leader that was told, and that has heard, that we pause; -1
 } Average;
 
@@ -42,8 +45,8 @@ static int leader(const Average *s) {
 static void post_round(Average *s) {
     comm_recv(s->algo.comm, COMM_ANY, tag(s, TAG_ROUND), s->round_in, ROUND_BYTES, &s->round_req);
 }
-static void post_bye(Average *s) {
-    comm_recv(s->algo.comm, COMM_ANY, tag(s, TAG_BYE), &s->bye_in, 1, &s->bye_req);
+static void post_word(Average *s) {
+    comm_recv(s->algo.comm, COMM_ANY, tag(s, TAG_WORD), &s->word_in, 1, &s->word_req);
 }
 
 // The allreduce among these ranks. A lost rank ends the round, not the run.
@@ -77,7 +80,7 @@ static Status lead_round(Average *s) {
     Algo *a = &s->algo;
     int ranks[COMM_MAX_RANKS], n = 0;
     for (int i = 0; i < a->ranks; i++)
-        if (i == a->rank || (comm_alive(a->comm, i) && !s->bye[i])) ranks[n++] = i;
+        if (i == a->rank || (s->in[i] && !s->bye[i])) ranks[n++] = i;
     s->epoch += s->epoch % 32 == 31 ? 2 : 1; // multiples of 32 look like the team of all
     put_u32(s->round_out, s->epoch);
     put_u32(s->round_out + 4, (uint32_t)n);
@@ -102,32 +105,50 @@ static Status follow_round(Average *s) {
         ranks[i] = get_u16(p + 8 + 2 * i);
         if (ranks[i] >= s->algo.ranks || (i > 0 && ranks[i] <= ranks[i - 1])) return ST_CORRUPT;
         member = member || ranks[i] == s->algo.rank;
-        comm_forgive(s->algo.comm, ranks[i]); // the leader has heard of it
+        s->in[ranks[i]] = true; // the leader has heard of it
+        comm_forgive(s->algo.comm, ranks[i]);
     }
     s->epoch = get_u32(p);
     return member ? average(s, ranks, n, s->epoch) : ST_OK;
 }
 
-static void note_byes(Average *s) {
-    while (s->bye_req.done) {
-        int from = s->bye_req.peer;
-        s->bye[from] = true;
-        comm_send(s->algo.comm, from, tag(s, TAG_ROUND), s->heard_out, 8, &s->heard_sends[from]);
-        post_bye(s);
+static void note_words(Average *s) {
+    while (s->word_req.done) {
+        int from = s->word_req.peer;
+        if (s->word_in == WORD_HERE) {
+            s->in[from] = true;
+            s->bye[from] = false;
+            comm_forgive(s->algo.comm, from);
+        } else {
+            s->bye[from] = true;
+            comm_send(s->algo.comm, from, tag(s, TAG_ROUND), s->heard_out, 8,
+                      &s->heard_sends[from]);
+        }
+        post_word(s);
     }
+    for (int i = 0; i < s->algo.ranks; i++)
+        if (i != s->algo.rank && !comm_alive(s->algo.comm, i)) s->in[i] = false;
+}
+
+static void say_here(Average *s) {
+    s->here_out = WORD_HERE;
+    for (int i = 0; i < s->algo.ranks; i++)
+        if (i != s->algo.rank && comm_alive(s->algo.comm, i))
+            comm_send(s->algo.comm, i, tag(s, TAG_WORD), &s->here_out, 1, &s->here_sends[i]);
 }
 
 static bool all_said_bye(Average *s, int64_t *next) {
     bool all = true;
     for (int i = 0; i < s->algo.ranks; i++)
-        if (i != s->algo.rank && !s->bye[i] && comm_probe(s->algo.comm, i, next)) all = false;
+        if (i != s->algo.rank && s->in[i] && !s->bye[i] && comm_probe(s->algo.comm, i, next))
+            all = false;
     return all;
 }
 
 // Not the leader, and pausing: tell it, and serve until it has heard.
 static bool said_bye(Average *s, int to) {
     if (s->told != to && s->bye_sending.done) {
-        comm_send(s->algo.comm, to, tag(s, TAG_BYE), &s->bye_out, 1, &s->bye_sending);
+        comm_send(s->algo.comm, to, tag(s, TAG_WORD), &s->bye_out, 1, &s->bye_sending);
         s->told = to;
     }
     return s->heard_by == to && s->bye_sending.done;
@@ -140,7 +161,8 @@ static Status service(void *ctx, int64_t *next) {
     gate_lock(s->back.gate);
     bool pausing = s->back.pausing;
     gate_unlock(s->back.gate);
-    note_byes(s);
+    background_serve(&s->back, a);
+    note_words(s);
     while (s->round_req.done) {
         s->heard = world_now_ns(a->world);
         TRY(s->round_req.status);
@@ -177,7 +199,9 @@ static Status post_first(void *ctx, int arg) {
     (void)arg;
     Average *s = ctx;
     post_round(s);
-    post_bye(s);
+    post_word(s);
+    for (int i = 0; i < s->algo.ranks; i++) s->in[i] = comm_alive(s->algo.comm, i);
+    if (s->algo.c.join) say_here(s);
     return ST_OK;
 }
 
@@ -185,7 +209,8 @@ static Status start(Algo *a) {
     Average *s = (Average *)a;
     s->told = s->heard_by = -1;
     s->bye_sending.done = true;
-    for (int i = 0; i < COMM_MAX_RANKS; i++) s->sends[i].done = s->heard_sends[i].done = true;
+    for (int i = 0; i < COMM_MAX_RANKS; i++)
+        s->sends[i].done = s->heard_sends[i].done = s->here_sends[i].done = true;
     s->heard = s->due = world_now_ns(a->world);
     if (!(a->c.period_s > 0)) {
         log_error("average: the period must be above 0 s");
@@ -202,7 +227,7 @@ static Status cancel_all(void *ctx, int arg) {
     (void)arg;
     Average *s = ctx;
     comm_cancel(s->algo.comm, &s->round_req);
-    comm_cancel(s->algo.comm, &s->bye_req);
+    comm_cancel(s->algo.comm, &s->word_req);
     return ST_OK;
 }
 
@@ -258,6 +283,7 @@ static void defaults(AlgoConfig *c) { c->period_s = .5; }
 const AlgoOps algo_average = {.name = "average",
                               .help = "asynchronous model averaging, every period",
                               .size = sizeof(Average),
+                              .elastic = true,
                               .defaults = defaults,
                               .start = start,
                               .stop = stop,

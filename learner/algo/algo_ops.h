@@ -18,6 +18,7 @@ typedef struct {
     void (*stats)(Algo *a, AlgoStats *out);
     /* The state was read from a checkpoint; a rank's own blocks that were left out are zero. */
     void (*loaded)(Algo *a);
+    bool elastic; /* ranks may leave and join */
 } AlgoOps;
 
 /* A block or number that is part of the state. */
@@ -54,6 +55,9 @@ struct Algo {
 extern const AlgoOps algo_local, algo_allreduce, algo_bytegrad, algo_squeeze, algo_onebit,
     algo_qadam, algo_dpsgd, algo_dcd, algo_d2, algo_adpsgd, algo_average, algo_server;
 
+/* What must be alike on all ranks, as bytes. */
+enum { ALGO_SETTINGS = 256 };
+void algo_settings(const Algo *a, uint8_t out[ALGO_SETTINGS]);
 /* n Reals of zeros as part of the state. ST_NOMEM. Freed by the caller. */
 Status algo_block(Algo *a, const char *name, size_t n, bool own, Real **out);
 /* Existing memory as part of the state. */

@@ -136,6 +136,7 @@ static void note_byes(Server *s) {
 static Status service(void *ctx, int64_t *next) {
     Server *s = ctx;
     int out;
+    background_serve(&s->back, &s->algo);
     note_byes(s);
     while (s->push_req.done && (out = free_out(s)) >= 0) {
         comm_forgive(s->algo.comm, s->push_req.peer);
@@ -333,6 +334,7 @@ static void loaded(Algo *a) {
 const AlgoOps algo_server = {.name = "server",
                              .help = "AsySG-con: asynchronous parameter server on rank 0",
                              .size = sizeof(Server),
+                             .elastic = true,
                              .start = start,
                              .stop = stop,
                              .before_forward = before_forward,

@@ -15,11 +15,21 @@ typedef struct {
     Real *z;
     uint64_t version, read_version; /* exchanges applied to z; when x was read */
     bool pausing, quiet;
+    /* the engine's: who joins late asks for the model */
+    uint8_t fetch_in[ALGO_SETTINGS], *fetch_out;
+    CommReq fetch_req, fetch_sending;
+    bool fetch_posted;
+    Comm *comm;
 } Background;
 
 /* z = x; starts the service. ST_UNSUPPORTED, and a line in the log: the engine has no thread. */
 Status background_start(Background *b, Algo *a, EngineService service);
 void background_stop(Background *b, Algo *a);
+/* Part of every service: gives the model to those who join. */
+void background_serve(Background *b, Algo *a);
+/* Engine job of an Algo* that joins: asks the lowest living rank for x. ST_MISMATCH: its settings
+ * are others. ST_PEER: nobody is there.                                                         */
+Status background_fetch(void *algo, int arg);
 /* x = z, for the step that begins. */
 void background_read(Background *b, Algo *a);
 /* z takes the gradient; x = z. */
