@@ -1,0 +1,305 @@
+/* onebit and qadam: Adam (or RMSprop) whose variance is frozen, so that momentum can be compressed.
+ *
+ * warm-up:    gbar = exact mean of g;  m <- b1 m + (1-b1) gbar;  v <- b2 v + (1-b2) gbar^2;
+ *             Adam's update with bias correction, or RMSprop's with gbar
+ * freeze:     m and v are divided by their bias corrections, once and for all
+ * compressed: m <- squeeze(b1 m + (1-b1) g_i);   x <- x - lr (m / (sqrt(v) + eps) + decay x)
+ * refresh:    residuals drained; for some steps m from exact means, and the mean of gbar^2
+ * gathered: if its norm is outside [2/3, 3/2] of v's, v follows it
+ *
+ * onebit squeezes to signs with error feedback on both passes; qadam to 8 bits without feedback.
+ *
+ * Where v = 0 (an input never seen) a sign, which cannot say 0, would be divided by eps and grow
+ * without bound. These coordinates are `dead`: they leave the code, and their gradients, mostly 0,
+ * travel as an exact list; they go on with plain Adam, and live from the next refresh on once they
+ * have a variance. No learning rate is inside a momentum, so residuals need no rescaling.
+ * Source: Tang et al., 1-bit Adam, arXiv:2102.02888 (auto warm-up: section 7.1); Bagua's QAdam.  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/log.h"
+#include "learner/algo/algo_ops.h"
+
+enum { WARMUP, COMPRESSED, REFRESH };
+
+typedef struct {
+    int32_t phase, n_norms;
+    uint64_t in_phase; // steps made in it
+    uint64_t updates;  // steps made at all: Adam's t
+    double drift;
+} Progress;
+
+typedef struct {
+    Algo algo;
+    Squeeze *squeeze;
+    Real *m, *v, *fresh; // fresh: mean of gbar^2 since the refresh began
+    Real *message;       // what is exchanged in the compressed phase
+    uint8_t *dead;       // v = 0 at the last freeze: not bias-corrected
+    uint64_t n_dead;
+    Progress now;
+    double *norms; // |v|_1 of the last `span` steps of the warm-up
+    int span;
+    bool kept;
+} Onebit;
+
+static Status check(const Algo *a) {
+    const MomentumConfig *c = &a->c.momentum;
+    bool good = c->beta1 >= 0 && c->beta1 < 1 && c->beta2 > 0 && c->beta2 < 1 && c->eps > 0 &&
+                c->decay >= 0 && (c->refresh_every == 0 || c->refresh_steps > 0);
+    if (!good) log_error("%s: a setting of the momentum is out of range", a->ops->name);
+    return good ? ST_OK : ST_INVALID;
+}
+
+static Status start(Algo *a) {
+    Onebit *s = (Onebit *)a;
+    TRY(check(a));
+    SqueezeConfig c = {.comm = a->comm,
+                       .n = a->c.n,
+                       .bucket = a->c.bucket,
+                       .up = a->c.up,
+                       .down = a->c.down,
+                       .feedback_up = a->c.feedback_up,
+                       .feedback_down = a->c.feedback_down,
+                       .server = a->c.by_server,
+                       .group = a->c.group,
+                       .seed = a->c.seed};
+    TRY(squeeze_new(&c, &s->squeeze));
+    s->span = (int)ceil(1 / (1 - a->c.momentum.beta2));
+    s->message = malloc((a->c.n + 1) * sizeof *s->message);
+    s->norms = calloc((size_t)s->span, sizeof *s->norms);
+    s->dead = calloc(a->c.n + 1, 1);
+    if (!s->message || !s->norms || !s->dead) return ST_NOMEM;
+    TRY(algo_block(a, "m", a->c.n, false, &s->m));
+    TRY(algo_block(a, "v", a->c.n, false, &s->v));
+    TRY(algo_block(a, "fresh", a->c.n, false, &s->fresh));
+    algo_keep(a, "dead", s->dead, a->c.n, false);
+    algo_keep(a, "progress", &s->now, sizeof s->now, false);
+    algo_keep(a, "norms", s->norms, (size_t)s->span * sizeof *s->norms, false);
+    algo_keep_squeeze(a, s->squeeze);
+    return ST_OK;
+}
+
+static void stop(Algo *a) {
+    Onebit *s = (Onebit *)a;
+    squeeze_free(s->squeeze);
+    free(s->m);
+    free(s->v);
+    free(s->fresh);
+    free(s->message);
+    free(s->norms);
+    free(s->dead);
+}
+
+static Status before_forward(Algo *a) {
+    ((Onebit *)a)->kept = true;
+    return ST_OK;
+}
+
+/* A living coordinate sends its momentum, a dead one its gradient. */
+static Status exchange(Algo *a, int bucket) {
+    Onebit *s = (Onebit *)a;
+    size_t n, at = plan_bucket(a, bucket, &n);
+    if (s->now.phase != COMPRESSED) {
+        TRY(comm_allreduce(a->comm, a->c.g + at, n));
+        for (size_t i = at; i < at + n; i++) a->c.g[i] /= (Real)a->ranks;
+        return ST_OK;
+    }
+    Real b1 = (Real)a->c.momentum.beta1;
+    for (size_t i = at; i < at + n; i++) s->message[i] = b1 * s->m[i] + (1 - b1) * a->c.g[i];
+    if (s->n_dead > 0)
+        for (size_t i = at; i < at + n; i++)
+            if (s->dead[i]) s->message[i] = a->c.g[i];
+    bool kept = false;
+    TRY(squeeze_run(s->squeeze, (size_t)bucket, a->t, s->message, s->message, &kept));
+    s->kept = s->kept && kept;
+    return ST_OK;
+}
+
+// 1 / (1 - beta^t): Adam's corrections of m and v; RMSprop has none.
+static void corrections(const Onebit *s, double *m, double *v) {
+    const MomentumConfig *c = &s->algo.c.momentum;
+    double t = (double)s->now.updates;
+    *m = c->rmsprop ? 1 : 1 / (1 - pow(c->beta1, t));
+    *v = c->rmsprop ? 1 : 1 / (1 - pow(c->beta2, t));
+}
+
+/* One coordinate of plain Adam or RMSprop: what uncompressed steps and dead coordinates do. */
+static void plain_update(Onebit *s, size_t i, Real g, Real carry, Real correct_m, Real correct_v) {
+    const MomentumConfig *c = &s->algo.c.momentum;
+    Real b1 = (Real)c->beta1, b2 = (Real)c->beta2, lr = (Real)s->algo.lr, *x = s->algo.c.x;
+    s->m[i] = b1 * s->m[i] + (1 - b1) * g + carry;
+    s->v[i] = b2 * s->v[i] + (1 - b2) * g * g;
+    Real up = c->rmsprop ? g : s->m[i] * correct_m;
+    x[i] -= lr * (up / (real_sqrt(s->v[i] * correct_v) + (Real)c->eps) + (Real)c->decay * x[i]);
+}
+
+/* One coordinate with its frozen variance. */
+static void frozen_update(Onebit *s, size_t i, Real m) {
+    const MomentumConfig *c = &s->algo.c.momentum;
+    Real *x = s->algo.c.x;
+    s->m[i] = m;
+    x[i] -= (Real)s->algo.lr * (m / (real_sqrt(s->v[i]) + (Real)c->eps) + (Real)c->decay * x[i]);
+}
+
+static double norm1(const Real *x, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += fabs((double)x[i]);
+    return sum;
+}
+
+/* m and v of what was not corrected yet are, once; who has no variance is dead. */
+static Status freeze(Onebit *s, bool first) {
+    double correct_m, correct_v;
+    corrections(s, &correct_m, &correct_v);
+    s->n_dead = 0;
+    for (size_t i = 0; i < s->algo.c.n; i++) {
+        if ((first || s->dead[i]) && s->v[i] > 0) {
+            s->m[i] *= (Real)correct_m;
+            s->v[i] *= (Real)correct_v;
+        }
+        s->dead[i] = s->v[i] == 0;
+        if (s->dead[i]) s->m[i] = 0;
+        s->n_dead += s->dead[i];
+    }
+    s->now.phase = COMPRESSED;
+    s->now.in_phase = 0;
+    return squeeze_dead(s->squeeze, s->n_dead > 0 ? s->dead : NULL);
+}
+
+/* Is the warm-up over? By number, or because |v|_1 has grown by less than 4% over its own memory.
+ */
+static bool warm(Onebit *s) {
+    const MomentumConfig *c = &s->algo.c.momentum;
+    if (c->warmup > 0) return s->now.in_phase >= c->warmup;
+    double norm = norm1(s->v, s->algo.c.n), *before = &s->norms[s->now.n_norms % s->span];
+    bool steady = s->now.n_norms >= s->span && norm > 0 && *before / norm >= .96;
+    *before = norm;
+    s->now.n_norms = s->now.n_norms < 2 * s->span - 1 ? s->now.n_norms + 1 : s->span;
+    return steady;
+}
+
+static Status warmup_step(Onebit *s) {
+    double correct_m, correct_v;
+    s->now.updates++;
+    s->now.in_phase++;
+    corrections(s, &correct_m, &correct_v);
+    for (size_t i = 0; i < s->algo.c.n; i++)
+        plain_update(s, i, s->algo.c.g[i], 0, (Real)correct_m, (Real)correct_v);
+    if (!warm(s)) return ST_OK;
+    TRY(freeze(s, true));
+    log_info("%s: variance frozen after %llu steps; %llu of %zu coordinates have none",
+             s->algo.ops->name, (unsigned long long)s->now.updates, (unsigned long long)s->n_dead,
+             s->algo.c.n);
+    return ST_OK;
+}
+
+static Status compressed_step(Onebit *s) {
+    const MomentumConfig *c = &s->algo.c.momentum;
+    double correct_m, correct_v;
+    s->now.updates++;
+    s->now.in_phase++;
+    corrections(s, &correct_m, &correct_v);
+    for (size_t i = 0; i < s->algo.c.n; i++)
+        if (!s->dead[i]) frozen_update(s, i, s->message[i]);
+        else plain_update(s, i, s->message[i], 0, (Real)correct_m, (Real)correct_v);
+    if (c->refresh_every == 0 || s->now.in_phase < c->refresh_every) return ST_OK;
+    TRY(algo_drain(&s->algo, s->squeeze));
+    memset(s->fresh, 0, s->algo.c.n * sizeof *s->fresh);
+    s->now.phase = REFRESH;
+    s->now.in_phase = 0;
+    return ST_OK;
+}
+
+/* v follows the squares seen in the refresh if these differ; where few were seen it is only scaled.
+ */
+static Status refreeze(Onebit *s) {
+    size_t n = s->algo.c.n;
+    double old = 0, seen = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!s->dead[i]) old += (double)s->v[i], seen += (double)s->fresh[i];
+    s->now.drift = old > 0 ? seen / old : 1;
+    bool follow = s->now.drift < 2.0 / 3 || s->now.drift > 1.5;
+    Real shrink = (Real)(s->now.drift < 1 ? s->now.drift : 1);
+    for (size_t i = 0; follow && i < n; i++)
+        if (!s->dead[i]) {
+            Real scaled = s->v[i] * shrink;
+            s->v[i] = s->fresh[i] > scaled ? s->fresh[i] : scaled;
+        }
+    log_info("%s: variance now %.3f of the frozen one: %s", s->algo.ops->name, s->now.drift,
+             follow ? "frozen anew" : "kept");
+    return freeze(s, false);
+}
+
+static Status refresh_step(Onebit *s) {
+    double correct_m, correct_v;
+    const MomentumConfig *c = &s->algo.c.momentum;
+    Real b1 = (Real)c->beta1, part = 1 / (Real)c->refresh_steps;
+    bool first = s->now.in_phase == 0;
+    s->now.updates++;
+    s->now.in_phase++;
+    corrections(s, &correct_m, &correct_v);
+    memset(s->message, 0, s->algo.c.n * sizeof *s->message);
+    if (first) squeeze_take_carry(s->squeeze, s->message); // what was drained before
+    for (size_t i = 0; i < s->algo.c.n; i++) {
+        Real g = s->algo.c.g[i], carry = s->message[i];
+        s->fresh[i] += g * g * part;
+        if (!s->dead[i]) frozen_update(s, i, b1 * s->m[i] + (1 - b1) * g + carry);
+        else plain_update(s, i, g, carry, (Real)correct_m, (Real)correct_v);
+    }
+    return s->now.in_phase >= c->refresh_steps ? refreeze(s) : ST_OK;
+}
+
+static Status after_backward(Algo *a) {
+    Onebit *s = (Onebit *)a;
+    bool compressed = s->now.phase == COMPRESSED;
+    bool kept = compressed ? s->kept : real_finite(a->c.g, a->c.n); // alike on all ranks
+    if (compressed) squeeze_settle(s->squeeze, kept);
+    if (!kept) {
+        a->stats.skipped++;
+        return ST_OK;
+    }
+    return compressed               ? compressed_step(s)
+           : s->now.phase == WARMUP ? warmup_step(s)
+                                    : refresh_step(s);
+}
+
+static Status flush(Algo *a) { return algo_drain(a, ((Onebit *)a)->squeeze); }
+
+static void loaded(Algo *a) {
+    Onebit *s = (Onebit *)a;
+    s->n_dead = 0;
+    for (size_t i = 0; i < a->c.n; i++) s->n_dead += s->dead[i];
+    (void)squeeze_carry(s->squeeze); // it may have come with the state
+    if (squeeze_dead(s->squeeze, s->n_dead > 0 ? s->dead : NULL) != ST_OK)
+        log_error("%s: out of memory", a->ops->name);
+}
+
+static void stats(Algo *a, AlgoStats *out) {
+    Onebit *s = (Onebit *)a;
+    out->residual = feedback_norm(squeeze_worker(s->squeeze));
+    out->error = squeeze_error(s->squeeze);
+    out->drift = s->now.drift;
+    out->dead = s->n_dead;
+    out->compressed = s->now.phase != WARMUP;
+}
+
+static void onebit_defaults(AlgoConfig *c) {
+    c->up = c->down = algo_codec("sign");
+    c->feedback_up = c->feedback_down = true;
+    c->momentum.refresh_every = 2000;
+    c->momentum.refresh_steps = 50;
+}
+
+static void qadam_defaults(AlgoConfig *c) { c->up = c->down = algo_codec("u8"); }
+
+#define ONEBIT(title, text, fill)                                                                  \
+    {                                                                                              \
+        .name = title, .help = text, .size = sizeof(Onebit), .defaults = fill, .start = start,     \
+        .stop = stop, .before_forward = before_forward, .exchange = exchange,                      \
+        .after_backward = after_backward, .flush = flush, .stats = stats, .loaded = loaded         \
+    }
+const AlgoOps algo_onebit =
+    ONEBIT("onebit", "1-bit Adam: momentum as signs with error feedback, variance frozen",
+           onebit_defaults);
+const AlgoOps algo_qadam =
+    ONEBIT("qadam", "as onebit, momentum in 8 bits without feedback", qadam_defaults);

@@ -1,0 +1,27 @@
+# The distributed learner's core: how ranks talk (comm), how blocks shrink (codec), who talks to whom
+# (topology), and what is said (algo). One library `dist` of flat-block algorithms, and for the tests
+# `dist64`, the same sources in double.
+file(GLOB dist_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/codec/*.c
+  ${CMAKE_CURRENT_LIST_DIR}/comm/*.c ${CMAKE_CURRENT_LIST_DIR}/topology/*.c
+  ${CMAKE_CURRENT_LIST_DIR}/algo/*.c)
+list(FILTER dist_sources EXCLUDE REGEX "comm_(mpi|nccl)[.]c$")
+set(dist_libraries base Threads::Threads PkgConfig::zmq m)
+
+find_package(MPI QUIET COMPONENTS C)
+add_library(dist STATIC ${dist_sources})
+target_link_libraries(dist PUBLIC house ${dist_libraries})
+if(DIZHU_TESTS)
+  add_library(dist64 STATIC EXCLUDE_FROM_ALL ${dist_sources})
+  target_compile_definitions(dist64 PUBLIC DIZHU_REAL64)
+  target_link_libraries(dist64 PUBLIC house ${dist_libraries})
+endif()
+
+# MPI and NCCL are optional: their transports are libraries of their own.
+if(MPI_C_FOUND)
+  add_library(comm_mpi STATIC ${CMAKE_CURRENT_LIST_DIR}/comm/comm_mpi.c)
+  target_link_libraries(comm_mpi PUBLIC dist MPI::MPI_C)
+  target_compile_definitions(comm_mpi PUBLIC DIZHU_MPI)
+  message(STATUS "     mpi          ${MPI_C_LIBRARY_VERSION_STRING} ${MPI_C_VERSION}")
+else()
+  message(STATUS "     mpi          not found: no transport mpi")
+endif()
