@@ -1,5 +1,5 @@
 /* dizhu bench ROOM...: times the rooms and prints a table, or JSON. The learner's rooms run in
- * dizhu-learn, the server's in dizhu-bench-server, which link what they need.               */
+ * dizhu-learn, which links what they need.                                                  */
 #include "actors/become.h"
 #include "actors/bench_actors.h"
 #include "actors/commands.h"
@@ -22,7 +22,7 @@ static Status engine_room(Bench *b, const char *weights) {
 
 static const Room rooms[] = {
     {"engine", engine_room}, {"nets", bench_nets}, {"actors", bench_actors},
-    {"learner", NULL},       {"pipeline", NULL},   {"server", NULL},
+    {"learner", NULL},       {"pipeline", NULL},
 };
 enum { N_ROOMS = sizeof rooms / sizeof *rooms };
 
@@ -68,15 +68,14 @@ int cmd_bench(int argc, char **argv) {
         {0}};
     const Command c = {
         .usage = "dizhu bench ROOM... [options]",
-        .about =
-            "Times rooms: engine, nets, actors; learner, pipeline, server (alone). `dizhu bench "
-            "signature`\n"
-            "prints a hash of the rule policy's play, which only a change of play may change.",
+        .about = "Times rooms: engine, nets, actors; learner, pipeline (alone). `dizhu bench "
+                 "signature`\n"
+                 "prints a hash of the rule policy's play, which only a change of play may change.",
         .options = options,
         .min_args = 1,
         .max_args = 16};
     if (argc > 1 && find_room(argv[1]) && !find_room(argv[1])->run)
-        return become(strcmp(argv[1], "server") ? "dizhu-learn" : "dizhu-bench-server", argv);
+        return become("dizhu-learn", argv);
     int n_args;
     bool done;
     if (options_parse(&c, argc, argv, &n_args, &done) != ST_OK) return 2;
