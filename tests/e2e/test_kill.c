@@ -77,6 +77,7 @@ static void check_resumption(const Place *p, Stored last) {
 
 static void ten_deaths(void **state) {
     (void)state;
+    static const char *const often[] = {"--checkpoint-minutes", "0.015", NULL};
     Place place;
     Train t = {0};
     Stored last = {0};
@@ -86,7 +87,7 @@ static void ten_deaths(void **state) {
     rng_init(&rng, seed, 0);
     print_message("seed %llu\n", (unsigned long long)seed);
     place_make(&place);
-    train_start(&t, &place, NULL);
+    train_start(&t, &place, often);
     wait_said(&place, "info  checkpoint ", 1);
     for (int round = 0; round < ROUNDS; round++) {
         Victim who = (Victim)(1 + (round + (int)rng_below(&rng, 2)) % 3);

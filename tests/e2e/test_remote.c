@@ -97,7 +97,7 @@ static void joins_with_the_key(void **state) {
     assert_int_equal(times_said(&place, "joined"), 0);
     pid_t actor = start_actor(&place, endpoint, key);
     wait_said(&place, "joined", 1);
-    wait_said(&place, "info  checkpoint ", 8);
+    wait_said(&place, "info  checkpoint ", 5);
     assert_int_equal(times_said(&place, "joined"), 1);
     kill(stranger, SIGTERM);
     kill(plain, SIGTERM);

@@ -1,6 +1,6 @@
 /* train.h - `dizhu train` as a process under test: started, watched through what it says, stopped.
  *
- * Runs are small (few games at once, small batches, checkpoints every second) and lie in a
+ * Runs are small (few games at once, small batches, checkpoints every two seconds) and lie in a
  * temporary folder each; what the processes say goes to FOLDER/said.txt. Limits of time are
  * generous where they only guard against hanging: the machine may be busy. */
 #ifndef DIZHU_TESTS_E2E_TRAIN_H
@@ -95,7 +95,7 @@ static inline void train_start(Train *t, const Place *p, const char *const more[
                                   "--records-mb",
                                   "64",
                                   "--checkpoint-minutes",
-                                  "0.015"};
+                                  "0.03"};
     int n = 0;
     while (args[n]) n++;
     for (int i = 0; more && more[i]; i++) args[n++] = more[i];
