@@ -44,7 +44,11 @@ void watch_start(Watch *w, int64_t now) { *w = (Watch){.since = now, .suspect = 
 static int64_t patience(const Comm *c) { return c->timeout_ns * 2 / 5; }
 static int64_t silence(const Comm *c) { return c->timeout_ns / 2; }
 
+// For who is gone only because it gave up somebody else, and said so.
+static int64_t grace(const Comm *c) { return c->timeout_ns / 20; }
+
 int64_t watch_next(const Watch *w, const Comm *c) {
+    if (w->gone > 0) return w->gone + grace(c);
     return w->suspect < 0 ? w->since + patience(c) : w->asked_at + silence(c);
 }
 
@@ -111,7 +115,11 @@ static Status answered(Watch *w, Comm *c, int about, int64_t now) {
 Status watch_look(Watch *w, Comm *c, const CommReq *req) {
     int64_t now = world_now_ns(c->world);
     if (c->abort_about >= 0) return watch_give_up(c, c->abort_about);
-    if (req->peer != COMM_ANY && c->ops->gone(c, req->peer)) return watch_give_up(c, req->peer);
+    if (req->peer != COMM_ANY && c->ops->gone(c, req->peer)) {
+        if (w->gone == 0) w->gone = now;
+        if (c->elastic || now - w->gone >= grace(c)) return watch_give_up(c, req->peer);
+        return ST_OK;
+    }
     if (req->peer == COMM_ANY) { // nobody to ask
         w->since = now;
         return ST_OK;

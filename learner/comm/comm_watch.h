@@ -11,6 +11,7 @@ typedef struct {
     int64_t since; // the last sign of life
     int64_t asked_at;
     int suspect;    // who has been asked; -1: nobody
+    int64_t gone;   // since when it is gone: a word that it was not to blame may be under way
     int64_t mutual; // since when the two have waited for one another; 0: they do not
     bool said;      // a line is in the log
 } Watch;

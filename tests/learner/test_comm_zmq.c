@@ -2,42 +2,14 @@
  * at once, and others take their places, the founder's too.                                    */
 #include "tests/learner/comm_walk.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <zmq.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
-#include "learner/comm/comm_zmq.h"
-
-static char public_key[41], secret_key[41], founder[64];
-
-/* A port that was free a moment ago. */
-static void new_place(void) {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof a;
-    int s = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(s, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(getsockname(s, (struct sockaddr *)&a, &size), 0);
-    close(s);
-    snprintf(founder, sizeof founder, "tcp://127.0.0.1:%d", ntohs(a.sin_port));
-}
-
-static ZmqConfig config_of(int rank, int size, int wait_for) {
-    return (ZmqConfig){.public_key = public_key,
-                       .secret_key = secret_key,
-                       .founder = founder,
-                       .listen = "tcp://127.0.0.1:*",
-                       .size = size,
-                       .rank = rank,
-                       .wait_for = wait_for,
-                       .wait_s = 30};
-}
+#include "tests/learner/zmq_place.h"
 
 typedef struct {
     Rank rank;
@@ -219,7 +191,7 @@ static void the_founder_is_founded_anew(void **state) {
 }
 
 int main(void) {
-    if (zmq_curve_keypair(public_key, secret_key) != 0) {
+    if (!new_place()) {
         print_message("not run: this libzmq has no CURVE encryption\n");
         return 0;
     }
