@@ -212,8 +212,7 @@ static Status build_play(const Story *s, RulesetId rules, Game *g, const char **
     TRY(lay_out(s, bidding, &d, why));
     game_init(g, rules, &d, 0);
     if (bidding) TRY(play_bids(s, g, why));
-    for (int i = 0; i < s->n_plays; i++)
-        TRY(game_play(g, cardlist_hand(&s->plays[i]), why));
+    for (int i = 0; i < s->n_plays; i++) TRY(game_play(g, cardlist_hand(&s->plays[i]), why));
     if (g->phase != PHASE_PLAY || g->turn != game_place(s, bidding, s->pos))
         return refuse(ST_ILLEGAL, why, "not this seat's turn");
     return ST_OK;
@@ -238,8 +237,7 @@ Status botzone_view(const json_t *requests, const json_t *responses, int rules, 
     for (size_t i = 0; st == ST_OK && i < n; i++) {
         r = (BotzoneRequest){.kind = REQUEST_LATER_PLAY};
         st = take_request(&s, json_array_get(requests, i), &r, why);
-        if (st == ST_OK && i + 1 < n)
-            st = take_response(&s, &r, json_array_get(responses, i), why);
+        if (st == ST_OK && i + 1 < n) st = take_response(&s, &r, json_array_get(responses, i), why);
     }
     if (st != ST_OK) return st;
     if (rules == RULES_BY_SHAPE) rules = s.old_game ? RULES_BOTZONE1 : RULES_BOTZONE;

@@ -19,7 +19,8 @@ typedef struct {
 /* Of a turn's time this share is used; the rest is for the system and the judge. */
 static const double time_share = 0.8;
 
-/* One answer, or one after another until the input ends. lateness: what was spent before reading. */
+/* One answer, or one after another until the input ends. lateness: what was spent before reading.
+ */
 static int answer_lines(const BotzoneOptions *o, Botzone *b, double lateness) {
     char *line = NULL;
     size_t cap = 0;
@@ -44,9 +45,8 @@ static int run(const BotzoneOptions *o, const char *agent, double began) {
     Botzone *b = NULL;
     RulesetId rules = o->rules ? (RulesetId)(o->rules - 1) : RULES_BOTZONE;
     Status st = policy_open(agent, rules, (Precision)o->precision, true, &policy);
-    BotzoneConfig c = {.policy = policy,
-                       .rules = o->rules ? (int)rules : RULES_BY_SHAPE,
-                       .seed = o->seed};
+    BotzoneConfig c = {
+        .policy = policy, .rules = o->rules ? (int)rules : RULES_BY_SHAPE, .seed = o->seed};
     if (st == ST_OK) st = botzone_new(&c, &b);
     int rc = st == ST_OK ? answer_lines(o, b, clock_s() - began) : st == ST_INVALID ? 2 : 1;
     botzone_free(b);
@@ -69,8 +69,9 @@ int cmd_botzone(int argc, char **argv) {
         {0}};
     const Command c = {
         .usage = "dizhu botzone AGENT [options] < requests",
-        .about = "Plays FightTheLandlord2 or FightTheLandlord for a Botzone judge: reads a line of\n"
-                 "JSON, answers with one. AGENT is random, rule, net:FILE or search:FILE,...",
+        .about =
+            "Plays FightTheLandlord2 or FightTheLandlord for a Botzone judge: reads a line of\n"
+            "JSON, answers with one. AGENT is random, rule, net:FILE or search:FILE,...",
         .options = options,
         .min_args = 1,
         .max_args = 1};

@@ -5,6 +5,7 @@
 #define DIZHU_ACTORS_COMMANDS_H
 
 int cmd_actor(int argc, char **argv);
+int cmd_arena(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_botzone(int argc, char **argv);
 int cmd_convert(int argc, char **argv);

@@ -23,6 +23,7 @@ static const Entry entries[] = {
     {"play", cmd_play, NULL, "play in the terminal"},
     {"eval", cmd_eval, NULL, "one agent against another, on the same deals both ways"},
     {"botzone", cmd_botzone, NULL, "answer a Botzone judge on stdin"},
+    {"arena", cmd_arena, NULL, "a round robin between agents, rated"},
     {"moves", cmd_moves, NULL, "legal moves of a hand"},
     {"perft", cmd_perft, NULL, "counts of move sequences"},
     {"replay", cmd_replay, NULL, "show the games of a record file"},

@@ -12,11 +12,11 @@
 /* The first five come from running the program, the rest from what it answered. */
 #define VERDICT_LIST(X)                                                                            \
     X(VERDICT_OK, "OK")                                                                            \
-    X(VERDICT_TLE, "INVALID_INPUT_VERDICT_TLE")   /* no answer in time */                          \
-    X(VERDICT_RE, "INVALID_INPUT_VERDICT_RE")     /* crashed, or ended without an answer */        \
-    X(VERDICT_MLE, "INVALID_INPUT_VERDICT_MLE")   /* too much memory */                            \
-    X(VERDICT_OLE, "INVALID_INPUT_VERDICT_OLE")   /* too much output */                            \
-    X(VERDICT_NJ, "INVALID_INPUT_VERDICT_NJ")     /* no JSON object */                             \
+    X(VERDICT_TLE, "INVALID_INPUT_VERDICT_TLE")    /* no answer in time */                         \
+    X(VERDICT_RE, "INVALID_INPUT_VERDICT_RE")      /* crashed, or ended without an answer */       \
+    X(VERDICT_MLE, "INVALID_INPUT_VERDICT_MLE")    /* too much memory */                           \
+    X(VERDICT_OLE, "INVALID_INPUT_VERDICT_OLE")    /* too much output */                           \
+    X(VERDICT_NJ, "INVALID_INPUT_VERDICT_NJ")      /* no JSON object */                            \
     X(VERDICT_NO_LIST, "INVALID_INPUT_VERDICT_OK") /* JSON, but the response is no list */         \
     X(VERDICT_BID, "INVALID_BID")                  /* none of 0..3, or not above earlier bids */   \
     X(VERDICT_PASS, "INVALID_PASS")                /* passed with the lead */                      \
@@ -36,7 +36,7 @@ typedef struct {
     Game game;
     uint64_t held[N_SEATS], gone[N_SEATS]; /* bit = card id: dealt or taken, played */
     CardList dealt[N_SEATS], bottom;
-    CardList plays[2]; /* two plays ago, the previous play */
+    CardList plays[2];        /* two plays ago, the previous play */
     uint8_t verdict[N_SEATS]; /* first fault; VERDICT_OK: none, the seat is asked */
     bool told[N_SEATS];       /* has had its first play request */
     bool stopped;             /* ended by faults */

@@ -1,5 +1,5 @@
 # Tests that start the program, and one that counts its allocations.
-foreach(test client commands)
+foreach(test client commands botzone judge external)
   target_link_libraries(actors.${test} PRIVATE PkgConfig::jansson)
   add_dependencies(actors.${test} dizhu)
 endforeach()
