@@ -24,6 +24,8 @@ static const Entry entries[] = {
     {"eval", cmd_eval, NULL, "one agent against another, on the same deals both ways"},
     {"botzone", cmd_botzone, NULL, "answer a Botzone judge on stdin"},
     {"arena", cmd_arena, NULL, "a round robin between agents, rated"},
+    {"bid", cmd_bid, NULL, "learn what to bid"},
+    {"export", cmd_export, NULL, "a net as a bot to submit to an arena"},
     {"moves", cmd_moves, NULL, "legal moves of a hand"},
     {"perft", cmd_perft, NULL, "counts of move sequences"},
     {"replay", cmd_replay, NULL, "show the games of a record file"},

@@ -2,6 +2,7 @@
 #include "actors/policy_rule.h"
 #include "actors/search.h"
 #include "engine/base/log.h"
+#include "nets/bidder.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ struct Policy {
     PackedNet *owned[N_ROLES]; /* those of net[] that are freed with the policy */
     WeightsInfo info;
     SearchConfig search;
+    Bidder *bidder; /* NULL: bids as the rule policy */
     Policy *player; /* of a search: the net that plays on, in the fastest precision */
 };
 
@@ -91,13 +93,18 @@ static Status open_search(Policy *p, const char *text, RulesetId rules, Precisio
     return policy_open(name, rules, fastest(), any_rules, &p->player);
 }
 
-Status policy_open(const char *name, RulesetId rules, Precision precision, bool any_rules,
-                   Policy **out) {
-    Policy *p = calloc(1, sizeof *p);
-    if (!p || !(p->name = strdup(name))) {
-        policy_free(p);
-        return ST_NOMEM;
-    }
+/* "AGENT,bid=FILE": the agent bids by a bidder. Cuts the rest off the name. */
+static Status open_bidder(Policy *p, char *name) {
+    char *at = strstr(name, ",bid=");
+    if (!at) return ST_OK;
+    p->bidder = malloc(sizeof *p->bidder);
+    if (!p->bidder) return ST_NOMEM;
+    *at = '\0';
+    return bidder_load(at + strlen(",bid="), p->bidder);
+}
+
+static Status open_kind(Policy *p, const char *name, RulesetId rules, Precision precision,
+                        bool any_rules) {
     Status st = ST_OK;
     const char *path = after_prefix(name, "net:"), *search = after_prefix(name, "search:");
     if (path) {
@@ -114,6 +121,17 @@ Status policy_open(const char *name, RulesetId rules, Precision precision, bool 
         log_error("no policy is named '%s': random, rule, net:FILE or search:FILE,...", name);
         st = ST_INVALID;
     }
+    return st;
+}
+
+Status policy_open(const char *name, RulesetId rules, Precision precision, bool any_rules,
+                   Policy **out) {
+    Policy *p = calloc(1, sizeof *p);
+    char *agent = strdup(name);
+    Status st = p && agent && (p->name = strdup(name)) ? ST_OK : ST_NOMEM;
+    if (st == ST_OK) st = open_bidder(p, agent);
+    if (st == ST_OK) st = open_kind(p, agent, rules, precision, any_rules);
+    free(agent);
     if (st == ST_OK) *out = p;
     else policy_free(p);
     return st;
@@ -137,6 +155,7 @@ void policy_set_nets(Policy *p, const PackedNet *const nets[N_ROLES]) {
 void policy_free(Policy *p) {
     if (!p) return;
     policy_free(p->player);
+    free(p->bidder);
     for (int r = 0; r < N_ROLES; r++) packednet_free(p->owned[r]);
     free(p->name);
     free(p);
@@ -249,6 +268,7 @@ void policy_choose(const Policy *p, PolicyScratch *s, int n, Decision *d) {
 }
 
 int policy_bid(const Policy *p, PolicyScratch *s, const Game *g, Rng *rng) {
+    if (p->bidder) return bidder_bid(p->bidder, g);
     if (p->kind != POLICY_RANDOM) return rule_bid(s->memo, g);
     /* 0 or any bid above the highest so far, each as likely. */
     uint32_t pick = rng_below(rng, 4u - g->bid);

@@ -5,6 +5,7 @@
 
 #include "engine/base/log.h"
 #include "engine/move.h"
+#include "learner/bidding/bid_command.h"
 #include "learner/config.h"
 #include "learner/interrupt.h"
 #include "learner/learn.h"
@@ -65,6 +66,7 @@ static const struct {
 } commands[] = {
     {"train", train, "a learner and actors on this machine, kept alive"},
     {"learner", learner, "a learner alone, for actors from elsewhere"},
+    {"bid-fit", bid_command, "values of hands before the auction, from played deals"},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

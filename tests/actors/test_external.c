@@ -16,7 +16,7 @@
 #include "actors/remote_seat.h"
 #include "engine/base/clock.h"
 
-enum { PATIENCE_MS = 20000 /* for what must come, on a busy machine too */, SHORT_MS = 1000 };
+enum { PATIENCE_MS = 120000 /* for what must come, on a busy machine too */, SHORT_MS = 1000 };
 
 static ExternalConfig config_of(const char *command, bool keep_running) {
     ExternalConfig c = external_defaults(command, keep_running);
@@ -135,25 +135,25 @@ typedef struct {
 } Fault;
 
 static const Fault faults[] = {
-    {"hangs", "sleep 77", false, VERDICT_TLE},
+    {"hangs", "sleep 777", false, VERDICT_TLE},
     {"burns", "while :; do :; done", false, VERDICT_TLE},
-    {"never reads", "exec sleep 77", true, VERDICT_TLE},
-    {"answers and stays, without the marker", "read x; echo '{\"response\":[]}'; sleep 77", true,
+    {"never reads", "exec sleep 777", true, VERDICT_TLE},
+    {"answers and stays, without the marker", "read x; echo '{\"response\":[]}'; sleep 777", true,
      VERDICT_TLE},
-    {"answers, closes its output and stays", "echo 1; exec >&-; sleep 77", false, VERDICT_TLE},
-    {"ignores signals", "trap '' TERM INT HUP; sleep 77", false, VERDICT_TLE},
+    {"answers, closes its output and stays", "echo 1; exec >&-; sleep 777", false, VERDICT_TLE},
+    {"ignores signals", "trap '' TERM INT HUP; sleep 777", false, VERDICT_TLE},
     {"exits with 1", "echo '{\"response\":[]}'; exit 1", false, VERDICT_RE},
     {"crashes", "kill -SEGV $$", false, VERDICT_RE},
     {"is no program", "/no/such/program/77", false, VERDICT_RE},
     {"floods", "yes 77", false, VERDICT_OLE},
     {"floods while keep-running", "yes 77", true, VERDICT_OLE},
-    {"floods from a child", "yes 77 & sleep 77", false, VERDICT_OLE},
+    {"floods from a child", "yes 77 & sleep 777", false, VERDICT_OLE},
     {"eats memory", "tail /dev/zero", false, VERDICT_MLE},
     {"eats memory while keep-running", "tail /dev/zero", true, VERDICT_MLE},
-    {"forks for ever", "f() { f | f & }; f; sleep 77", false, VERDICT_RE},
+    {"forks for ever", "f() { f | f & }; f; sleep 777", false, VERDICT_RE},
     {"forks many",
      "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 "
-     "27 28 29 30 31 32 33 34 35 36; do sleep 77 & done; wait",
+     "27 28 29 30 31 32 33 34 35 36; do sleep 777 & done; wait",
      false, VERDICT_RE},
 };
 
@@ -170,9 +170,9 @@ static void faults_are_contained(void **state) {
         if (v != f->v) fail_msg("a program that %s: %s", f->what, verdict_name(v));
         assert_false(external_running(e));
         external_free(e);
-        for (int tries = 0; tries < 500 && alive("sleep 77") + alive("yes 77") > 0; tries++)
+        for (int tries = 0; tries < 500 && alive("sleep 777") + alive("yes 77") > 0; tries++)
             clock_sleep_ms(20);
-        if (alive("sleep 77") + alive("yes 77") > 0)
+        if (alive("sleep 777") + alive("yes 77") > 0)
             fail_msg("a program that %s left processes behind", f->what);
     }
 }
@@ -180,7 +180,7 @@ static void faults_are_contained(void **state) {
 /* Leaving the process group is refused, so that nothing outlives the kill. */
 static void the_group_cannot_be_left(void **state) {
     (void)state;
-    ExternalConfig c = config_of("setsid sleep 76 & setsid -f sleep 76; python3 -c 'import os; "
+    ExternalConfig c = config_of("setsid sleep 776 & setsid -f sleep 776; python3 -c 'import os; "
                                  "os.setpgid(0, 0)' || echo refused; sleep 0.1",
                                  false);
     External *e = open_external(&c);
@@ -189,21 +189,21 @@ static void the_group_cannot_be_left(void **state) {
     assert_int_equal(external_ask(e, "{}", &out, &n), VERDICT_OK);
     assert_true(n >= 8 && memcmp(out + n - 8, "refused\n", 8) == 0);
     external_free(e);
-    for (int tries = 0; tries < 500 && alive("sleep 76") > 0; tries++) clock_sleep_ms(20);
-    assert_int_equal(alive("sleep 76"), 0);
+    for (int tries = 0; tries < 500 && alive("sleep 776") > 0; tries++) clock_sleep_ms(20);
+    assert_int_equal(alive("sleep 776"), 0);
 }
 
 /* A child that holds the output open does not hold up the judge, and dies with its parent. */
 static void orphans_die(void **state) {
     (void)state;
-    ExternalConfig c = config_of("sleep 75 & echo done", false);
+    ExternalConfig c = config_of("sleep 775 & echo done", false);
     External *e = open_external(&c);
     const char *out;
     size_t n;
     assert_int_equal(external_ask(e, "{}", &out, &n), VERDICT_OK);
     assert_int_equal(n, 5);
-    for (int tries = 0; tries < 500 && alive("sleep 75") > 0; tries++) clock_sleep_ms(20);
-    assert_int_equal(alive("sleep 75"), 0);
+    for (int tries = 0; tries < 500 && alive("sleep 775") > 0; tries++) clock_sleep_ms(20);
+    assert_int_equal(alive("sleep 775"), 0);
     external_free(e);
 }
 
@@ -230,7 +230,7 @@ static Verdict verdict_of(const char *command, bool keep_running) {
     Judge j;
     RemoteSeat *s;
     ExternalConfig c = config_of(command, keep_running);
-    if (strstr(command, "sleep 77")) c.time_ms = c.first_ms = SHORT_MS;
+    if (strstr(command, "sleep 777")) c.time_ms = c.first_ms = SHORT_MS;
     deal_random(1, 1, &d);
     judge_init(&j, RULES_BOTZONE, &d);
     assert_true(judge_next(&j));
@@ -248,7 +248,7 @@ static void answers_are_judged(void **state) {
     assert_int_equal(verdict_of("echo; echo ' {\"response\" : 2 } '; echo", false), VERDICT_OK);
     assert_int_equal(verdict_of("echo '{\"response\":2}'", true), VERDICT_OK);
     assert_int_equal(
-        verdict_of("echo '{\"response\":0}'; echo '" KEEP_RUNNING_MARKER "'; sleep 75", true),
+        verdict_of("echo '{\"response\":0}'; echo '" KEEP_RUNNING_MARKER "'; sleep 775", true),
         VERDICT_OK);
     assert_int_equal(verdict_of("echo '{\"response\":7}'", false), VERDICT_BID);
     assert_int_equal(verdict_of("echo '{\"answer\":1}'", false), VERDICT_BID);
@@ -257,7 +257,7 @@ static void answers_are_judged(void **state) {
     assert_int_equal(verdict_of("echo '{\"response\":2} and more'", false), VERDICT_NJ);
     assert_int_equal(verdict_of("true", false), VERDICT_NJ);
     assert_int_equal(verdict_of("kill -9 $$", false), VERDICT_RE);
-    assert_int_equal(verdict_of("sleep 77", false), VERDICT_TLE);
+    assert_int_equal(verdict_of("sleep 777", false), VERDICT_TLE);
 }
 
 /* data and globaldata come back with the next input; the mode without memory gets all requests. */
