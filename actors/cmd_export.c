@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static int run(ExportConfig *e) {
+static int run(ExportConfig *e, const char *bid) {
     Weights w;
+    Bidder bidder;
     ExportResult r;
+    if (bid && bidder_load(bid, &bidder) != ST_OK) return 1;
+    if (bid) e->bidder = &bidder;
     if (weights_load(e->model, &w) != ST_OK) return 1;
     const char *slash = strrchr(e->model, '/');
     if (slash) e->model = slash + 1; /* the source names the file, not where it was */
@@ -25,9 +28,12 @@ static int run(ExportConfig *e) {
 
 int cmd_export(int argc, char **argv) {
     ExportConfig e = {.directory = NULL};
+    const char *bid = NULL;
     const Option options[] = {
         {"model", OPT_STR, &e.model, "weights file", 0, 0, "FILE", false},
         {"out", OPT_STR, &e.directory, "where the files go", 0, 0, "DIR", false},
+        {"bid", OPT_STR, &bid, "bidder; without, bids by the cost of the hand", 0, 0, "FILE",
+         false},
         {"embed", OPT_FLAG, &e.embed, "put the weights into the source, in few bits", 0, 0, NULL,
          false},
         {"bits", OPT_INT, &e.bits, "of an embedded weight; 0: as many as fit", 0, 8, NULL, false},
@@ -54,5 +60,5 @@ int cmd_export(int argc, char **argv) {
         fputs("dizhu: export: --bits is 3 to 8\n", stderr);
         return 2;
     }
-    return run(&e);
+    return run(&e, bid);
 }

@@ -259,10 +259,23 @@ static void put_source(Buffer *b, const ExportConfig *c, const Weights *w, const
     put_part(b, "40_view.c");
     put_part(b, "50_net.c");
     put_math(b);
+    if (c->embed || c->bidder) put_part(b, "52_letters.c");
 }
 
-static void put_end(Buffer *b) {
-    put_part(b, "60_bid.c");
+static void put_bidder(Buffer *b, const Bidder *bidder) {
+    const float *w = (const float *)&bidder->net;
+    Letters l = {.out = b};
+    put_text(b, "static const char bid_weights[] =\n\"");
+    for (size_t i = 0; i < sizeof bidder->net / sizeof *w; i++) put_float(&l, w[i]);
+    put_text(b, "\";\n");
+    put_format(b, "#define BOT_MARGINS {0, %.9gf, %.9gf, %.9gf}\n\n", (double)bidder->margin[1],
+               (double)bidder->margin[2], (double)bidder->margin[3]);
+    put_part(b, "61_bidder.c");
+}
+
+static void put_end(Buffer *b, const ExportConfig *c) {
+    if (c->bidder) put_bidder(b, c->bidder);
+    else put_part(b, "60_bid.c");
     put_part(b, "70_main.c");
 }
 
@@ -312,7 +325,7 @@ static Status export_with_file(const ExportConfig *c, const Weights *w, ExportRe
         snprintf(path, sizeof path, "data/%s", name);
         put_source(&source, c, w, path);
         put_part(&source, "55_load.c");
-        put_end(&source);
+        put_end(&source, c);
         st = save(c->directory, name, &weights, out->weights);
     }
     if (st == ST_OK) st = save(c->directory, "bot.c", &source, out->source);
@@ -331,7 +344,7 @@ static Status embed(const ExportConfig *c, const Weights *w, int bits, Buffer *b
     put_format(b, "#define BOT_BITS %d\n\n", bits);
     Status st = put_embedded(b, w, bits, q);
     put_part(b, "56_embedded.c");
-    put_end(b);
+    put_end(b, c);
     return st;
 }
 

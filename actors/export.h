@@ -8,6 +8,7 @@
  * letters.    */
 #ifndef DIZHU_ACTORS_EXPORT_H
 #define DIZHU_ACTORS_EXPORT_H
+#include "nets/bidder.h"
 #include "nets/weights.h"
 
 enum { EXPORT_MAX_SOURCE = 4000000 /* bytes that arenas' packagers take */ };
@@ -15,6 +16,7 @@ enum { EXPORT_MAX_SOURCE = 4000000 /* bytes that arenas' packagers take */ };
 typedef struct {
     const char *directory;      /* made if it is not there */
     const char *model;          /* its name, for the comments */
+    const Bidder *bidder;       /* bids by it; NULL: by the cost of the hand */
     bool keep_running;          /* the bot stays alive between turns */
     bool embed;                 /* the weights go into the source */
     int bits;                   /* of an embedded weight, 3..8; 0: as many as fit */

@@ -7,7 +7,7 @@ typedef struct {
     int bidding, leading;
     Cards left; /* own cards not yet played */
     /* while bidding */
-    int n_bids, highest;
+    int n_bids, highest, bids[3];
     /* while playing */
     int playing, old_game, role;
     Cards own, bottom;
@@ -113,11 +113,11 @@ static int take_bid(const Json *j, int request, View *v) {
     if (v->playing || !json_cards(j, json_get(j, request, "own"), &v->own) || v->own.n != 17)
         return 0;
     if (!json_is(j, bids, JSON_ARRAY) || j->node[bids].length > 2) return 0;
-    v->n_bids = j->node[bids].length;
-    v->highest = 0;
+    v->n_bids = v->highest = 0;
     for (c = j->node[bids].child; c != NO_NODE; c = j->node[c].next) {
         int bid = json_int(j, c, 3);
         if (bid < 0) return 0;
+        v->bids[v->n_bids++] = bid;
         if (bid > v->highest) v->highest = bid;
     }
     v->hand = cards_hand(&v->own);

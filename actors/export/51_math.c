@@ -181,10 +181,8 @@ TARGET static void FN(net_run)(const Net *net, const View *v, const Hand *plays,
             FN(add_rows)(net->x, net->x_rows, rows, count, x);
             for (i = 0; i < HIDDEN; i++) x[i] = x[i] > 0 ? x[i] : 0;
         }
-        for (i = 0; i < 4; i++)
-            FN(layer)
-            (net->hidden[i], net->bias + (i + 1) * HIDDEN, padded, block[i % 2],
-             block[(i + 1) % 2]);
+        for (i = 0; i < 4; i++) FN(layer)
+        (net->hidden[i], net->bias + (i + 1) * HIDDEN, padded, block[i % 2], block[(i + 1) % 2]);
         for (r = 0; r < m; r++) q[at + r] = FN(last_layer)(block[0] + r * HIDDEN, net->w6, net->b6);
     }
 }

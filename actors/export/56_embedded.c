@@ -1,40 +1,9 @@
 /* ---- the weights, in this file: whole numbers of BOT_BITS bits, a scale for each row ----
  *
- * A role is text, five letters for four bytes: first the scales of all rows of matrices and the
+ * A role is text: first the scales of all rows of matrices and the
  * numbers of all vectors, as floats in the order of the net, then the bits. */
 
 enum { N_MATRICES = 8 };
-
-typedef struct {
-    const char *at;
-    uint32_t bytes;
-    int left; /* of bytes */
-} Letters;
-
-/* 85 letters from '#', without '?' and '\\'. */
-static uint32_t letter_value(char c) {
-    uint32_t v = (uint32_t)(unsigned char)c - 35;
-    return v - (c > '?') - (c > '\\');
-}
-
-static uint32_t next_byte(Letters *l) {
-    if (l->left == 0) {
-        int i;
-        l->bytes = 0;
-        for (i = 0; i < 5; i++) l->bytes = l->bytes * 85 + letter_value(*l->at++);
-        l->left = 4;
-    }
-    return l->bytes >> (8 * --l->left) & 255;
-}
-
-static float next_float(Letters *l) {
-    uint32_t u = 0;
-    float f;
-    int i;
-    for (i = 0; i < 4; i++) u |= next_byte(l) << (8 * i);
-    memcpy(&f, &u, sizeof f);
-    return f;
-}
 
 typedef struct {
     Letters letters;

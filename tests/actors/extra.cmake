@@ -1,8 +1,10 @@
 # Tests that start the program, and one that counts its allocations.
-foreach(test client commands botzone judge external)
+foreach(test client commands botzone judge external arena export)
   target_link_libraries(actors.${test} PRIVATE PkgConfig::jansson)
   add_dependencies(actors.${test} dizhu)
 endforeach()
 foreach(function malloc calloc realloc aligned_alloc posix_memalign free)
   target_link_options(actors.no_alloc PRIVATE -Wl,--wrap=${function})
 endforeach()
+target_sources(actors.export PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/actors/export_side.c)
+set_tests_properties(actors.export actors.external actors.arena PROPERTIES TIMEOUT 600)

@@ -147,15 +147,15 @@ static void endings_by_hand(void **state) {
         int turn, leader;
         bool won;
     } cases[] = {
-        {{"3", "4", "5"}, "", 0, 0, true},        /* goes out */
-        {{"34", "5", "6"}, "", 0, 0, false},      /* any lead is taken */
-        {{"R3", "5", "6"}, "", 0, 0, true},       /* the joker, then the 3 */
-        {{"3R", "55", "66"}, "", 0, 0, true},     /* nobody has the chance */
-        {{"33R", "3", "4"}, "", 0, 0, true},      /* the pair first: only singles are against it */
-        {{"37", "456", "8"}, "", 0, 0, false},    /* 3 is beaten by 4, 7 by 8 */
-        {{"8", "37", "9"}, "", 1, 1, false},      /* 7 to the partner's 9 */
-        {{"T", "37", "99"}, "", 1, 1, true},      /* whatever is led, T goes out on it */
-        {{"T", "37", "9"}, "6", 0, 2, true},      /* T goes out */
+        {{"3", "4", "5"}, "", 0, 0, true},     /* goes out */
+        {{"34", "5", "6"}, "", 0, 0, false},   /* any lead is taken */
+        {{"R3", "5", "6"}, "", 0, 0, true},    /* the joker, then the 3 */
+        {{"3R", "55", "66"}, "", 0, 0, true},  /* nobody has the chance */
+        {{"33R", "3", "4"}, "", 0, 0, true},   /* the pair first: only singles are against it */
+        {{"37", "456", "8"}, "", 0, 0, false}, /* 3 is beaten by 4, 7 by 8 */
+        {{"8", "37", "9"}, "", 1, 1, false},   /* 7 to the partner's 9 */
+        {{"T", "37", "99"}, "", 1, 1, true},   /* whatever is led, T goes out on it */
+        {{"T", "37", "9"}, "6", 0, 2, true},   /* T goes out */
         {{"3", "4445", "66667"}, "5", 0, 2, false},
         {{"3333R", "4", "5"}, "", 0, 0, true},
         {{"BR", "2222", "AAAA"}, "KKKK", 0, 1, true},
