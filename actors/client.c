@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RECORDS_HIGH_WATER = 16, LINGER_MS = 1000, STATE_BYTES = 512 };
+enum { RECORDS_HIGH_WATER = 2, LINGER_MS = 1000, STATE_BYTES = 512 };
 /* The learner repeats VERSION every 0.5 s: this long without a word and it is asked for. */
 static const double silence_s = 3, hello_every_s = 1;
 
@@ -70,12 +70,12 @@ static void say_hello(Client *c, const char *want) {
 
 void client_want_weights(Client *c) { say_hello(c, "weights"); }
 
-void client_heartbeat(Client *c, const CrewStats *s, double age) {
+void client_heartbeat(Client *c, const CrewStats *s, double age, bool shared) {
     say(c, FRAME_HEARTBEAT,
-        json_pack("{s:s,s:i,s:I,s:I,s:I,s:f,s:f,s:f}", "host", c->host, "pid", (int)getpid(),
+        json_pack("{s:s,s:i,s:I,s:I,s:I,s:f,s:f,s:f,s:b}", "host", c->host, "pid", (int)getpid(),
                   "games", (json_int_t)s->pool.games, "decisions", (json_int_t)s->pool.decisions,
                   "scored", (json_int_t)s->pool.scored, "busy_s", s->busy_s, "wait_s", s->wait_s,
-                  "weights_age_s", age));
+                  "weights_age_s", age, "shared", shared));
 }
 
 static Status send_frame(Client *c, uint64_t sequence, const uint8_t *p, size_t n, uint32_t version,

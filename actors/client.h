@@ -64,7 +64,8 @@ Status client_send_records(Client *c, const uint8_t *records, size_t n, uint32_t
 uint64_t client_sequence(const Client *c);
 /* Sends that frame again (lockstep, when the learner came back). */
 Status client_resend_records(Client *c, const uint8_t *records, size_t n, uint32_t version);
-void client_heartbeat(Client *c, const CrewStats *s, double weights_age_s);
+/* shared: weights come through shared memory, and need not be sent. */
+void client_heartbeat(Client *c, const CrewStats *s, double weights_age_s, bool shared);
 /* Asks for the weights in full; the answer comes as CLIENT_WEIGHTS. */
 void client_want_weights(Client *c);
 /* Waits up to timeout_ms for something to happen, keeps the conversation alive. */

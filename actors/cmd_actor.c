@@ -50,7 +50,7 @@ static void beat(Session *s) {
     s->beat_at = now + heartbeat_s;
     CrewStats stats;
     crew_stats(s->crew, &stats);
-    client_heartbeat(s->client, &stats, intake_age_s(s->intake));
+    client_heartbeat(s->client, &stats, intake_age_s(s->intake), intake_shared(s->intake));
 }
 
 /* Without shared memory the first weights have to be asked for, as long as none have come. */
@@ -176,7 +176,7 @@ static End session(const ActorOptions *o, Client *client, atomic_bool *stop) {
         st = session_begin(&s);
         if (st == ST_OK) {
             while (!atomic_load(stop) && turn(&s, &end)) {}
-            if (end == END_OK) send_rest(&s);
+            if (atomic_load(stop)) send_rest(&s); // otherwise nobody is there to take it
         }
         crew_free(s.crew);
         intake_free(s.intake);
@@ -239,7 +239,7 @@ static int run_actor(const ActorOptions *o) {
 
 int cmd_actor(int argc, char **argv) {
     ActorOptions o = {.threads = 1,
-                      .games = 384,
+                      .games = 192,
                       .precision = PRECISION_AUTO,
                       .rules = N_RULESETS,
                       .refresh_ms = 200};

@@ -7,7 +7,6 @@
 #include "engine/base/options.h"
 #include "engine/bench_engine.h"
 #include "nets/bench_nets.h"
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,37 +34,6 @@ static const Room *find_room(const char *name) {
     return NULL;
 }
 
-/* 1234567 -> "1.235 M" */
-static const char *short_number(double v, char out[32]) {
-    const char *suffix = v >= 1e9 ? " G" : v >= 1e6 ? " M" : v >= 1e4 ? " k" : "";
-    double unit = v >= 1e9 ? 1e9 : v >= 1e6 ? 1e6 : v >= 1e4 ? 1e3 : 1;
-    snprintf(out, 32, "%.4g%s", v / unit, suffix);
-    return out;
-}
-
-static void print_table(const Bench *b) {
-    for (size_t i = 0; i < b->n; i++) {
-        const BenchRow *r = &b->rows[i];
-        char median[32], p10[32], p90[32];
-        printf("%-8s %-44s %10s %-15s", r->room, r->name, short_number(r->median, median), r->unit);
-        if (r->p10 != r->p90)
-            printf(" (%s .. %s)", short_number(r->p10, p10), short_number(r->p90, p90));
-        if (r->ratio_ref > 0) printf("  %.2f x ref", r->ratio_ref);
-        if (r->peak_share > 0) printf("  %.0f%% of peak", 100 * r->peak_share);
-        putchar('\n');
-    }
-}
-
-static void add_json(json_t *list, const Bench *b) {
-    for (size_t i = 0; i < b->n; i++) {
-        const BenchRow *r = &b->rows[i];
-        json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:f}", "room", r->room,
-                                              "name", r->name, "unit", r->unit, "median", r->median,
-                                              "p10", r->p10, "p90", r->p90, "ratio_ref",
-                                              r->ratio_ref, "peak_share", r->peak_share));
-    }
-}
-
 static int print_signature(bool json) {
     unsigned long long h;
     if (bench_signature(&h) != ST_OK) return 1;
@@ -74,22 +42,19 @@ static int print_signature(bool json) {
 }
 
 static int run_rooms(int n, char **names, double seconds, const char *model, bool json) {
-    json_t *list = json_array();
     Status st = ST_OK;
+    bool first = true;
+    if (json) puts("[");
     for (int i = 0; i < n && st == ST_OK; i++) {
         Bench b;
         bench_init(&b, names[i], seconds);
         st = find_room(names[i])->run(&b, model);
-        if (st == ST_OK && json) add_json(list, &b);
-        if (st == ST_OK && !json) print_table(&b);
+        if (st == ST_OK && json) bench_print_json(&b, &first, stdout);
+        if (st == ST_OK && !json) bench_print_table(&b, stdout);
         fflush(stdout);
         bench_deinit(&b);
     }
-    if (st == ST_OK && json) {
-        json_dumpf(list, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-        putchar('\n');
-    }
-    json_decref(list);
+    if (json) puts("\n]");
     if (st != ST_OK) fprintf(stderr, "dizhu: bench: %s\n", status_text(st));
     return st == ST_OK ? 0 : 1;
 }

@@ -1,8 +1,9 @@
-/* dizhu convert: record files to JSON lines and back. */
+/* dizhu convert: record files to JSON lines and back; weights files to another number format. */
 #include "actors/commands.h"
 #include "actors/record_json.h"
 #include "engine/base/options.h"
 #include "engine/recordfile.h"
+#include "nets/weights.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,43 +88,62 @@ close_in:
     return st;
 }
 
-/* A file that begins with a brace is JSON. */
-static Status is_json(const char *path, bool *json) {
+typedef enum { FILE_RECORDS, FILE_JSON, FILE_WEIGHTS } FileKind;
+
+/* By the first bytes: a brace begins JSON lines; a brace behind eight bytes of length begins
+ * safetensors; all else must be a record file, whose reader says what is wrong with it. */
+static Status file_kind(const char *path, FileKind *kind) {
+    char head[9] = {0};
     FILE *f = fopen(path, "rb");
     if (!f) return io_failed(path);
-    int c = fgetc(f);
+    (void)!fread(head, 1, sizeof head, f); /* a short file is none of the latter two */
     bool failed = ferror(f);
     fclose(f);
     if (failed) return io_failed(path);
-    *json = c == '{';
+    *kind = head[0] == '{' ? FILE_JSON : head[8] == '{' ? FILE_WEIGHTS : FILE_RECORDS;
     return ST_OK;
 }
 
+static Status convert_weights(const char *from, const char *to, Dtype dtype) {
+    Weights w;
+    TRY(weights_load(from, &w));
+    Status st = weights_save(&w, dtype, to);
+    weights_free(&w);
+    return st;
+}
+
+static Status convert_records(FileKind kind, const char *from, const char *to) {
+    uint64_t n = 0;
+    Status st = kind == FILE_JSON ? from_json(from, to, &n) : to_json(from, to, &n);
+    if (st == ST_OK) fprintf(stderr, "%llu games\n", (unsigned long long)n);
+    else unlink(to); /* half a file looks like a whole one */
+    return st;
+}
+
 int cmd_convert(int argc, char **argv) {
-    const Option options[] = {{0}};
+    int dtype = DTYPE_BF16;
+    const Option options[] = {
+        {"dtype", OPT_CHOICE, &dtype, "number format of weights", 0, 0, "fp32|bf16|int8"}, {0}};
     const Command c = {
-        .usage = "dizhu convert FROM TO",
+        .usage = "dizhu convert FROM TO [options]",
         .about =
-            "A file of game records to JSON lines, one game each, or back (docs/record.md). TO\n"
-            "must not exist. Every game is replayed; one that is not legal ends the work.",
+            "A file of game records to JSON lines, one game each, or back (docs/record.md); every\n"
+            "game is replayed, one that is not legal ends the work. Or a weights file to another\n"
+            "number format (docs/weights.md). TO must not exist.",
         .options = options,
         .min_args = 2,
         .max_args = 2};
     int n_args;
-    bool done, json = false;
+    bool done;
+    FileKind kind = FILE_RECORDS;
     if (options_parse(&c, argc, argv, &n_args, &done) != ST_OK) return 2;
     if (done) return 0;
     if (access(argv[2], F_OK) == 0) {
         fprintf(stderr, "dizhu: convert: %s exists already\n", argv[2]);
         return 1;
     }
-    if (is_json(argv[1], &json) != ST_OK) return 1;
-    uint64_t n = 0;
-    Status st = json ? from_json(argv[1], argv[2], &n) : to_json(argv[1], argv[2], &n);
-    if (st != ST_OK) {
-        unlink(argv[2]); /* half a file looks like a whole one */
-        return 1;
-    }
-    fprintf(stderr, "%llu games\n", (unsigned long long)n);
-    return 0;
+    if (file_kind(argv[1], &kind) != ST_OK) return 1;
+    Status st = kind == FILE_WEIGHTS ? convert_weights(argv[1], argv[2], (Dtype)dtype)
+                                     : convert_records(kind, argv[1], argv[2]);
+    return st == ST_OK ? 0 : 1;
 }

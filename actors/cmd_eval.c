@@ -11,7 +11,7 @@
 
 typedef struct {
     int decks, threads, rules, precision;
-    uint64_t seed;
+    uint64_t seed, first;
     bool json, any_rules;
 } EvalOptions;
 
@@ -71,6 +71,7 @@ static Status run_match(const EvalOptions *o, const char *a_name, const char *b_
         progress_init(&p, "games");
         MatchConfig c = {.rules = (RulesetId)o->rules,
                          .seed = o->seed,
+                         .first = o->first,
                          .decks = o->decks,
                          .threads = o->threads,
                          .stop = interrupt_watch(),
@@ -93,6 +94,7 @@ int cmd_eval(int argc, char **argv) {
     o.seed = 1;
     const Option options[] = {
         {"decks", OPT_INT, &o.decks, "deals, each played both ways", 1, 1e8, NULL, false},
+        {"first", OPT_U64, &o.first, "number of the first deal", 0, 0, NULL, false},
         {"seed", OPT_U64, &o.seed, "deals and chance", 0, 0, NULL, false},
         {"rules", OPT_CHOICE, &o.rules, "ruleset", 0, 0, RULES_CHOICES, false},
         {"precision", OPT_CHOICE, &o.precision, "of nets", 0, 0, PRECISION_CHOICES, false},

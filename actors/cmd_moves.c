@@ -111,6 +111,7 @@ int cmd_moves(int argc, char **argv) {
     if (from_stdin) return answer_stdin(row, json);
     Question q;
     if (read_question(row, "options", hand, last ? last : "", &q) != ST_OK) return 2;
-    print_answer(row, &q, json, "\n");
+    bool nothing = q.hand == 0 && q.last.cards == 0; /* no moves, no lines */
+    if (json || !nothing) print_answer(row, &q, json, "\n");
     return 0;
 }

@@ -14,7 +14,7 @@ typedef struct {
 } ReplayOptions;
 
 typedef struct {
-    int64_t games, moves, landlord_won, void_deals, bytes;
+    int64_t games, shown, moves, landlord_won, void_deals, bytes;
 } Totals;
 
 static const char *const role_texts[] = {"landlord", "landlord_down", "landlord_up"};
@@ -53,7 +53,8 @@ static void show_end(const Game *g) {
     }
     game_scores(g, score);
     printf("  %s wins", game_landlord_won(g) ? "the landlord" : "the peasants' side");
-    if (game_doublings(g)) printf(", stakes doubled %d times", game_doublings(g));
+    int n = game_doublings(g);
+    if (n) printf(", %d doubling%s", n, n == 1 ? "" : "s");
     printf("; scores %g %g %g\n\n", score[0], score[1], score[2]);
 }
 
@@ -88,6 +89,7 @@ static Status replay(const ReplayOptions *o, const Record *r, uint64_t place, To
     if (text) show_end(&end);
     else if (show) show_json(r);
     t->games++;
+    t->shown += show;
     t->moves += end.n_moves;
     t->landlord_won += game_landlord_won(&end);
     t->void_deals += end.phase == PHASE_VOID;
@@ -145,7 +147,7 @@ int cmd_replay(int argc, char **argv) {
     Totals t = {0};
     if (replay_file(&o, argv[1], &t) != ST_OK) return 1;
     if (o.check) print_totals(&t, o.json);
-    else if (t.games == 0) {
+    else if (t.shown == 0) {
         fprintf(stderr, "dizhu: replay: %s has no such game\n", argv[1]);
         return 1;
     }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PARCEL_BYTES = 64 << 10, PARCELS_PER_THREAD = 3, MAX_THREADS = 1024 };
+enum { PARCEL_BYTES = 8 << 10, PARCELS_PER_THREAD = 2, MAX_THREADS = 1024 };
 static const double parcel_age_s = 0.2;
 
 typedef struct {

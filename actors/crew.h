@@ -1,9 +1,10 @@
 /* crew.h - the playing threads of an actor process, and the parcels of records they fill.
  *
  * Each thread runs a Selfplay with the hub's nets of the moment and writes records into a parcel
- * (64 KiB). A parcel that is full or 0.2 s old goes to the queue, from which one thread - that of
+ * (8 KiB). A parcel that is full or 0.2 s old goes to the queue, from which one thread - that of
  * the sockets - takes them in order. When the queue's owner does not take them, threads run out of
- * parcels and wait: that is the back-pressure. Everything is allocated at the start.
+ * parcels and wait: that is the back-pressure. There is little room on purpose: what waits in
+ * queues gets old. Everything is allocated at the start.
  *
  * In lockstep there is one thread, which plays a round of a fixed number of games when told to and
  * puts the whole round into one parcel.                                                     */

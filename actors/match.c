@@ -54,7 +54,7 @@ static bool start_game(void *ctx, PoolGame *g) {
     if ((c->stop && atomic_load(c->stop)) || atomic_load(&w->match->failed)) return false;
     if (w->game == w->end && !claim(w)) return false;
     g->index = (uint64_t)w->game++;
-    uint64_t deck = g->index / 2;
+    uint64_t deck = c->first + g->index / 2;
     deal_random(c->seed, deck, &g->deal);
     rng_init(&g->rng, c->seed ^ choice_seed, deck);
     game_init(&g->game, c->rules, &g->deal, 0);

@@ -1,8 +1,8 @@
 /* match.h - two policies on the same deals: A as landlord against B as peasants, and the reverse.
  *
- * Deck i is deal_random(seed, i); its two games have the same chance too, so that equal players
- * give exactly opposite results. Seat 0 is the landlord in every ruleset: where there is bidding it
- * bids 1 and the others pass. Results do not depend on the number of threads.
+ * Deck i is deal_random(seed, first + i); its two games have the same chance too, so that equal
+ * players give exactly opposite results. Seat 0 is the landlord in every ruleset: where there is
+ * bidding it bids 1 and the others pass. Results do not depend on the number of threads.
  *
  * Points of a game are the landlord's and the peasants' together, as the ruleset scores them: for
  * the plain score the landlord's +-2 * 2^b, b = bombs and rockets, and the peasants' sum is the
@@ -30,6 +30,7 @@ typedef struct {
 typedef struct {
     RulesetId rules;
     uint64_t seed;
+    uint64_t first;    /* number of the first deck */
     int64_t decks;     /* >= 1 */
     int threads;       /* >= 1 */
     int n_games;       /* at once in a thread; 0: chosen */

@@ -39,7 +39,7 @@ struct PolicyScratch {
     } searches[MAX_SEARCHES];
 };
 
-/* What follows a prefix of a policy's name. */
+/* What follows the prefix of a policy's name, or NULL if it has another one. */
 static const char *after_prefix(const char *name, const char *prefix) {
     size_t n = strlen(prefix);
     return strncmp(name, prefix, n) == 0 ? name + n : NULL;

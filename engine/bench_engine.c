@@ -12,7 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { N_HANDS = 4096, N_ANSWERS = 65536, N_GAMES = 4096, N_REF = 64, PERFT_DEPTH = 7 };
+enum { N_HANDS = 4096, N_ANSWERS = 65536, N_GAMES = 4096, PERFT_DEPTH = 6 };
+/* Repetitions are shorter than a time slice: on a busy machine the median is that of the work. */
+enum { N_PLAYED = 256, N_REF = 8 };
 
 typedef struct {
     Hand hand;
@@ -69,13 +71,13 @@ static Status prepare(Work *w) {
 
 static double play_games(void *ctx) {
     Work *w = ctx;
-    for (int i = 0; i < N_GAMES; i++) {
+    for (int i = 0; i < N_PLAYED; i++) {
         Deal d;
         Game g;
         random_game(RULES_DOUZERO, w->next_game++, &d, &g);
         w->sink += g.n_moves;
     }
-    return N_GAMES;
+    return N_PLAYED;
 }
 
 static double count_decisions(void *ctx) {
@@ -149,11 +151,12 @@ static double read_records(void *ctx) {
 static double replay_records(void *ctx) {
     Work *w = ctx;
     Game end;
-    for (int i = 0; i < N_GAMES; i++) {
-        if (record_replay(&w->record[i], &end, NULL, NULL, NULL, NULL) != ST_OK) abort();
+    for (int i = 0; i < N_PLAYED; i++) {
+        const Record *r = &w->record[w->next_game++ % N_GAMES];
+        if (record_replay(r, &end, NULL, NULL, NULL, NULL) != ST_OK) abort();
         w->sink += end.n_moves;
     }
-    return N_GAMES;
+    return N_PLAYED;
 }
 
 static Status write_file(Work *w) {

@@ -44,7 +44,7 @@ typedef struct {
     uint8_t leader;              /* seat that played to_beat */
     uint8_t n_plays[N_SEATS];    /* plays that were not passes, per seat */
     uint8_t left[N_SEATS];       /* cards in hand, per seat */
-    int16_t points[N_SEATS];     /* botzone1: small points, in hundredths */
+    int16_t points[N_SEATS];     /* SCORE_POINTS: small points of own plays */
     uint16_t n_moves;
     Move to_beat;               /* cards 0: free lead */
     Hand hand[N_SEATS];         /* the landlord's includes the bottom from PHASE_PLAY on */
@@ -62,7 +62,8 @@ Status deal_check(const Deal *d);
 /* Starts a game. The deal must be valid. Without bidding first_bidder is ignored. */
 void game_init(Game *g, RulesetId rules, const Deal *deal, int first_bidder);
 /* Starts a game in the play phase from hands alone (tests, Botzone, endgames): hands by role, the
- * landlord's with the bottom in it. ST_INVALID: more than 54 cards or an impossible hand.     */
+ * landlord's with the bottom in it. ST_INVALID: an empty or impossible hand, more cards of
+ * a rank than the deck has, more than 20 or 17 cards, a bottom that the landlord lacks.     */
 Status game_init_hands(Game *g, RulesetId rules, const Hand hands[N_ROLES], Hand bottom);
 
 static inline int game_role(const Game *g, int seat) { return (seat - g->landlord + 3) % 3; }

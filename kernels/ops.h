@@ -36,7 +36,8 @@ typedef struct {
 /* Sums of few rows of a matrix: a product with a 0/1 matrix given by the places of its ones. */
 typedef struct {
     int n_panels;
-    const float *x; /* panels of x_rows rows */
+    const float *x;      /* panels of x_rows rows */
+    const uint16_t *x16; /* or, where x is NULL, in bf16 */
     size_t x_rows;
     const uint32_t *start; /* [n_out + 1] into index */
     const uint32_t *index; /* rows of x */
@@ -51,7 +52,9 @@ typedef struct {
 
 /* One LSTM step of 128 units: 16 panels of gates (i, f, g, o: 4 each), 4 of each state. */
 typedef struct {
-    float *gates;        /* in: before activation. out: activated (forward), gradient (back) */
+    float *gates;        /* forward: in before, out after activation. back: in activated, out their
+                            gradient before activation, unless gates16 takes it */
+    uint16_t *gates16;   /* back: out, the gradient in bf16; NULL: it replaces gates */
     const float *c_prev; /* NULL: zeros */
     float *c;            /* forward: out, may be c_prev. back: in */
     float *h;            /* forward: out, NULL: not wanted. back: unused */
@@ -139,6 +142,9 @@ struct KernelTable {
     /* Round to nearest even (a denormal may become zero); from_bf16 is exact. */
     void (*to_bf16)(size_t n, const float *src, uint16_t *dst);
     void (*from_bf16)(size_t n, const uint16_t *src, float *dst);
+    /* A row of weights: returns scale = max |x| / 127, out = round(x / scale) (all 0 if it is 0).
+     * Bound: 1 in out (ties), 2 u relative in the scale. */
+    float (*to_int8)(size_t n, const float *x, int8_t *out);
     /* Per row: scale[r] = max_c x / u8_max, out = round(x / scale), for x >= 0 (0 for a zero row).
      * Bound: 1 in out, 2 u relative in scale. */
     void (*quantise)(int n_panels, int rows, const float *x, size_t x_rows, uint8_t *out,

@@ -91,8 +91,10 @@ static void sparse_sum(int n_out, const SparseSum *s) {
         for (size_t c = 0; c < (size_t)s->n_panels * PANEL; c++) {
             float y = 0;
             if (s->base) y = s->base[at(s->base_rows, s->base_index ? s->base_index[r] : 0, c)];
-            for (uint32_t e = s->start[r]; e < s->start[r + 1]; e++)
-                y += s->x[at(s->x_rows, s->index[e], c)];
+            for (uint32_t e = s->start[r]; e < s->start[r + 1]; e++) {
+                size_t i = at(s->x_rows, s->index[e], c);
+                y += s->x ? s->x[i] : bf16_value(s->x16[i]);
+            }
             if (s->relu && !(y > 0)) y = 0;
             if (s->out) s->out[at(s->out_rows, r, c)] = y;
             if (s->out16) s->out16[at(s->out_rows, r, c)] = bf16_round(y);
@@ -164,10 +166,13 @@ static void lstm_back(int rows, const LstmStep *s) {
             size_t p = at(s->rows_stride, r, u), d = at(s->d_rows, r, u);
             float t = tanhf(s->c[p]);
             float dc = s->dc[d] + s->dh[d] * o * (1 - t * t);
-            *g[0] = dc * z * i * (1 - i);
-            *g[1] = dc * (s->c_prev ? s->c_prev[p] : 0) * f * (1 - f);
-            *g[2] = dc * i * (1 - z * z);
-            *g[3] = s->dh[d] * t * o * (1 - o);
+            float before[4] = {dc * z * i * (1 - i),
+                               dc * (s->c_prev ? s->c_prev[p] : 0) * f * (1 - f),
+                               dc * i * (1 - z * z), s->dh[d] * t * o * (1 - o)};
+            for (size_t k = 0; k < 4; k++)
+                if (s->gates16)
+                    s->gates16[at(s->rows_stride, r, k * UNITS + u)] = bf16_round(before[k]);
+                else *g[k] = before[k];
             s->dc[d] = dc * f;
         }
 }
@@ -201,6 +206,14 @@ static void to_bf16(size_t n, const float *src, uint16_t *dst) {
 
 static void from_bf16(size_t n, const uint16_t *src, float *dst) {
     for (size_t i = 0; i < n; i++) dst[i] = bf16_value(src[i]);
+}
+
+static float to_int8(size_t n, const float *x, int8_t *out) {
+    float top = 0;
+    for (size_t i = 0; i < n; i++) top = fmaxf(top, fabsf(x[i]));
+    float inverse = top > 0 ? 127 / top : 0;
+    for (size_t i = 0; i < n; i++) out[i] = (int8_t)lrintf(x[i] * inverse);
+    return top / 127;
 }
 
 enum { U8_MAX = 255 };
@@ -268,8 +281,34 @@ static double peak(int kind, int rounds) {
 }
 
 const KernelTable kernels_ref = {
-    "ref",      always,     4,      U8_MAX,    gemm,      gemm_bf16, gemm_i8,   wgrad,
-    wgrad_bf16, sparse_sum, head,   head_back, col_sum,   col_sum16, lstm_step, lstm_back,
-    pack,       unpack,     pair16, to_bf16,   from_bf16, quantise,  norm2,     axpy,
-    scale,      rmsprop,    adam,   ema,       peak,
+    .name = "ref",
+    .usable = always,
+    .vector_bytes = 4,
+    .u8_max = U8_MAX,
+    .gemm = gemm,
+    .gemm_bf16 = gemm_bf16,
+    .gemm_i8 = gemm_i8,
+    .wgrad = wgrad,
+    .wgrad_bf16 = wgrad_bf16,
+    .sparse_sum = sparse_sum,
+    .head = head,
+    .head_back = head_back,
+    .col_sum = col_sum,
+    .col_sum16 = col_sum16,
+    .lstm_step = lstm_step,
+    .lstm_back = lstm_back,
+    .pack = pack,
+    .unpack = unpack,
+    .pair16 = pair16,
+    .to_bf16 = to_bf16,
+    .from_bf16 = from_bf16,
+    .to_int8 = to_int8,
+    .quantise = quantise,
+    .norm2 = norm2,
+    .axpy = axpy,
+    .scale = scale,
+    .rmsprop = rmsprop,
+    .adam = adam,
+    .ema = ema,
+    .peak = peak,
 };

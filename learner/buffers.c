@@ -14,23 +14,34 @@ typedef struct {
     bool busy;      // a batch of this role is being learned
 } Ring;
 
+/* Time spent waiting, of those who still do as well. */
+typedef struct {
+    double ended_s;     // of waits that are over
+    int n;              // under way
+    double sum_started; // of these, clock_s
+} Waits;
+
 struct Buffers {
-    int batch, capacity;
+    int batch, advance, capacity;
+    int need; // the larger of the first two: so many samples are a full batch
     Ring ring[N_ROLES];
     bool closed;
-    double put_wait_s, take_wait_s;
+    Waits put, take;
     pthread_mutex_t lock;
     pthread_cond_t room, work, quiet; // a ring shrank; grew; a role was given back
 };
 
-Status buffers_new(int batch, int capacity, Buffers **out) {
-    if (batch < 1 || capacity < batch) {
-        log_error("a buffer of %d samples is smaller than a batch of %d", capacity, batch);
+Status buffers_new(int batch, int advance, int capacity, Buffers **out) {
+    int need = batch > advance ? batch : advance;
+    if (batch < 1 || advance < 1 || capacity < need) {
+        log_error("a buffer of %d samples is smaller than a batch of %d", capacity, need);
         return ST_INVALID;
     }
     Buffers *b = calloc(1, sizeof *b);
     if (b == NULL) return ST_NOMEM;
     b->batch = batch;
+    b->advance = advance;
+    b->need = need;
     // A game puts its samples at once, so a ring also has room for the longest game beyond.
     b->capacity = capacity + GAME_MAX_MOVES;
     pthread_mutex_init(&b->lock, NULL);
@@ -58,6 +69,21 @@ void buffers_free(Buffers *b) {
     free(b);
 }
 
+static double wait_begins(Waits *w) {
+    double now = clock_s();
+    w->n++;
+    w->sum_started += now;
+    return now;
+}
+
+static void wait_ends(Waits *w, double started) {
+    w->n--;
+    w->sum_started -= started;
+    w->ended_s += clock_s() - started;
+}
+
+static double waited(const Waits *w) { return w->ended_s + w->n * clock_s() - w->sum_started; }
+
 static void append(Buffers *b, const Sample *s) {
     Ring *r = &b->ring[s->obs.role];
     assert(r->fill < b->capacity);
@@ -76,14 +102,14 @@ bool buffers_put(Buffers *b, const Sample *samples, int n) {
     for (int i = 0; i < n; i++) need[samples[i].obs.role]++;
     pthread_mutex_lock(&b->lock);
     if (!has_room(b, need)) {
-        double start = clock_s();
+        double started = wait_begins(&b->put);
         while (!b->closed && !has_room(b, need)) pthread_cond_wait(&b->room, &b->lock);
-        b->put_wait_s += clock_s() - start;
+        wait_ends(&b->put, started);
     }
     bool ok = !b->closed;
     for (int i = 0; ok && i < n; i++) append(b, &samples[i]);
     bool full = false;
-    for (int r = 0; r < N_ROLES; r++) full |= need[r] > 0 && b->ring[r].fill >= b->batch;
+    for (int r = 0; r < N_ROLES; r++) full |= need[r] > 0 && b->ring[r].fill >= b->need;
     if (full) pthread_cond_broadcast(&b->work);
     pthread_mutex_unlock(&b->lock);
     return ok;
@@ -94,7 +120,7 @@ static int ready_role(const Buffers *b, unsigned roles) {
     int best = -1;
     for (int r = 0; r < N_ROLES; r++) {
         const Ring *ring = &b->ring[r];
-        if (!(roles >> r & 1) || ring->busy || ring->fill < b->batch) continue;
+        if (!(roles >> r & 1) || ring->busy || ring->fill < b->need) continue;
         if (best < 0 || ring->fill > b->ring[best].fill) best = r;
     }
     return best;
@@ -104,10 +130,10 @@ bool buffers_take(Buffers *b, unsigned roles, int *role, Sample *batch) {
     pthread_mutex_lock(&b->lock);
     int found = b->closed ? -1 : ready_role(b, roles);
     if (found < 0) {
-        double start = clock_s();
+        double started = wait_begins(&b->take);
         while (!b->closed && (found = ready_role(b, roles)) < 0)
             pthread_cond_wait(&b->work, &b->lock);
-        b->take_wait_s += clock_s() - start;
+        wait_ends(&b->take, started);
     }
     bool ok = !b->closed;
     if (ok) {
@@ -115,8 +141,8 @@ bool buffers_take(Buffers *b, unsigned roles, int *role, Sample *batch) {
         int first = b->capacity - r->head < b->batch ? b->capacity - r->head : b->batch;
         memcpy(batch, r->at + r->head, (size_t)first * sizeof *batch);
         memcpy(batch + first, r->at, (size_t)(b->batch - first) * sizeof *batch);
-        r->head = (r->head + b->batch) % b->capacity;
-        r->fill -= b->batch;
+        r->head = (r->head + b->advance) % b->capacity;
+        r->fill -= b->advance;
         r->busy = true;
         *role = found;
         pthread_cond_signal(&b->room);
@@ -128,14 +154,14 @@ bool buffers_take(Buffers *b, unsigned roles, int *role, Sample *batch) {
 void buffers_done(Buffers *b, int role) {
     pthread_mutex_lock(&b->lock);
     b->ring[role].busy = false;
-    if (b->ring[role].fill >= b->batch) pthread_cond_broadcast(&b->work);
+    if (b->ring[role].fill >= b->need) pthread_cond_broadcast(&b->work);
     pthread_cond_broadcast(&b->quiet);
     pthread_mutex_unlock(&b->lock);
 }
 
 static bool settled(const Buffers *b) {
     for (int r = 0; r < N_ROLES; r++)
-        if (b->ring[r].busy || b->ring[r].fill >= b->batch) return false;
+        if (b->ring[r].busy || b->ring[r].fill >= b->need) return false;
     return true;
 }
 
@@ -159,7 +185,7 @@ void buffers_close(Buffers *b) {
 void buffers_state(Buffers *b, BuffersState *out) {
     pthread_mutex_lock(&b->lock);
     for (int r = 0; r < N_ROLES; r++) out->fill[r] = b->ring[r].fill;
-    out->put_wait_s = b->put_wait_s;
-    out->take_wait_s = b->take_wait_s;
+    out->put_wait_s = waited(&b->put);
+    out->take_wait_s = waited(&b->take);
     pthread_mutex_unlock(&b->lock);
 }

@@ -11,9 +11,11 @@
 
 typedef struct Buffers Buffers;
 
-/* Rings of `capacity` samples per role. ST_INVALID: smaller than a batch (none would ever be full).
- * All memory is allocated here.                                                             */
-Status buffers_new(int batch, int capacity, Buffers **out);
+/* Rings of `capacity` samples per role, from which batches are taken. A batch moves the ring on by
+ * `advance` samples: with batch / 2 each sample is in two batches one after the other, with 2 *
+ * batch every other batch is left out. ST_INVALID: a ring is smaller than a batch or its advance
+ * (it would never be full). All memory is allocated here. */
+Status buffers_new(int batch, int advance, int capacity, Buffers **out);
 void buffers_free(Buffers *b);
 
 /* Appends a game's samples, each to its role's ring, in order; waits for room. false: closed.  */

@@ -43,6 +43,7 @@ static void become(const ChildSpec *s, pid_t parent, int err, int out, int repor
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    if (s->cpus) sched_setaffinity(0, sizeof *s->cpus, s->cpus);
     if (s->niceness) setpriority(PRIO_PROCESS, 0, s->niceness);
     if (s->keep_fd >= 0) fcntl(s->keep_fd, F_SETFD, 0);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);

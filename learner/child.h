@@ -6,6 +6,7 @@
 #ifndef DIZHU_LEARNER_CHILD_H
 #define DIZHU_LEARNER_CHILD_H
 #include "engine/base/status.h"
+#include <sched.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -30,6 +31,7 @@ typedef struct {
     const char *args[CHILD_MAX_ARGS]; /* NULL ends; args[0] is the first after the name */
     int death_signal;                 /* what it gets when the supervisor dies */
     int niceness;
+    const cpu_set_t *cpus;      /* where it may run; NULL: anywhere */
     bool want_out, want_report; /* stdout to answer; a report pipe as its descriptor 3 */
     int keep_fd;                /* a descriptor that it inherits (the run's lock); -1: none */
 } ChildSpec;

@@ -5,26 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "engine/base/file.h"
+#include "engine/game.h"
 #include "learner/optim.h"
 #include "learner/runfolder.h"
 
-enum { N_OPTIONS = 48, AUTO_BATCHES = 4 };
+enum { N_OPTIONS = 48, AUTO_BATCHES = 4, LEAST_PART = 40 };
 
 void settings_defaults(Settings *s, Preset p) {
     *s = (Settings){
         .preset = p,
         .seed = 1,
+        .act_threads = 1,
         .epsilon = 0.01,
         .act_precision = PRECISION_AUTO,
         .train_on = TRAIN_ON_UNFORCED,
         .batch = 512,
+        .uses = 1,
         .precision = PRECISION_AUTO,
         .optimizer = OPTIM_RMSPROP,
         .lr = 2e-4,
+        .schedule = SCHEDULE_SQRT,
         .lr_end = 1e-5,
+        .decay_from = 2000,
         .clip = 40,
         .ema = 0.999,
         .publish_every = 2,
@@ -33,6 +37,7 @@ void settings_defaults(Settings *s, Preset p) {
         .eval_minutes = 5,
         .eval_decks = 500,
         .eval_against = "random,rule",
+        .records_mb = 64,
         .weights_seconds = 5,
         .report_fd = -1,
     };
@@ -40,6 +45,7 @@ void settings_defaults(Settings *s, Preset p) {
     s->train_on = TRAIN_ON_ALL;
     s->batch = 3200;
     s->lr = 1e-4;
+    s->schedule = SCHEDULE_CONSTANT;
     s->act_precision = PRECISION_ALWAYS_FP32;
     s->precision = PRECISION_ALWAYS_FP32;
     s->ema = 0;
@@ -57,9 +63,11 @@ const Option *settings_options(Settings *s) {
         {"rules", OPT_CHOICE, &s->ruleset, "the game that is learned", 0, 0, "douzero|rlcard|botzone|botzone1|classic", false},
         {"objective", OPT_CHOICE, &s->objective, "win rate, points, log of points, arena score", 0, 0, "wp|adp|logadp|score", false},
         {"seed", OPT_U64, &s->seed, "of deals, exploration and first weights", 0, 0, NULL, false},
+        {"init", OPT_STR, &s->init, "weights that a new run begins with", 0, 0, "FILE", false},
         {"frames", OPT_U64, &s->frames, "end when the run has this many decisions; 0: no limit", 0, 0, NULL, false},
         {"minutes", OPT_REAL, &s->minutes, "end this long after this start; 0: no limit", 0, 1e7, NULL, false},
-        {"actors", OPT_INT, &s->actors, "actor processes here; 0: one per core; -1: none", -1, 4096, NULL, false},
+        {"actors", OPT_INT, &s->actors, "actor processes here; 0: for all cores; -1: none", -1, 4096, NULL, false},
+        {"act-threads", OPT_INT, &s->act_threads, "playing threads of an actor", 1, 1024, NULL, false},
         {"games", OPT_INT, &s->games, "concurrent games of an actor; 0: its own choice", 0, 65536, NULL, false},
         {"epsilon", OPT_REAL, &s->epsilon, "chance of a random play", 0, 1, NULL, false},
         {"act-precision", OPT_CHOICE, &s->act_precision, "of the actors' nets", 0, 0, "auto|fp32|bf16|int8", false},
@@ -67,14 +75,17 @@ const Option *settings_options(Settings *s) {
         {"train-on", OPT_CHOICE, &s->train_on, "learn from decisions with a choice, or from all", 0, 0, "unforced|all", false},
         {"batch", OPT_INT, &s->batch, "samples per step", 1, 1 << 20, NULL, false},
         {"buffer", OPT_INT, &s->buffer, "samples waiting per net; 0: four batches", 0, 1 << 24, NULL, false},
-        {"threads", OPT_INT, &s->threads, "learner threads; 0: one per core", 0, 1024, NULL, false},
+        {"uses", OPT_REAL, &s->uses, "how often a sample is learned from", 0.01, 64, NULL, false},
+        {"threads", OPT_INT, &s->threads, "learner threads; 0: one per core, as far as they pay", 0, 1024, NULL, false},
         {"precision", OPT_CHOICE, &s->precision, "of products in training", 0, 0, "auto|fp32|bf16", false},
+        {"pin", OPT_CHOICE, &s->pin, "auto: to memory nodes where there are several", 0, 0, "auto|off|node|core", false},
         {"optimizer", OPT_CHOICE, &s->optimizer, "", 0, 0, "rmsprop|adam", false},
         {"lr", OPT_REAL, &s->lr, "learning rate", 1e-9, 10, NULL, false},
-        {"lr-end", OPT_REAL, &s->lr_end, "learning rate after the decay", 0, 10, NULL, false},
+        {"schedule", OPT_CHOICE, &s->schedule, "of the learning rate; sqrt: falls as 1/sqrt(step) from decay-from on", 0, 0, "constant|cosine|sqrt", false},
+        {"lr-end", OPT_REAL, &s->lr_end, "learning rate that the decay ends at", 0, 10, NULL, false},
         {"warmup", OPT_U64, &s->warmup, "steps of each net over which the rate rises", 0, 0, NULL, false},
-        {"decay-from", OPT_U64, &s->decay_from, "step at which the cosine decay begins", 0, 0, NULL, false},
-        {"decay-to", OPT_U64, &s->decay_to, "step at which it ends; 0: no decay", 0, 0, NULL, false},
+        {"decay-from", OPT_U64, &s->decay_from, "step at which the decay begins", 0, 0, NULL, false},
+        {"decay-to", OPT_U64, &s->decay_to, "step at which the cosine decay ends", 0, 0, NULL, false},
         {"clip", OPT_REAL, &s->clip, "largest gradient norm; 0: no clipping", 0, 1e9, NULL, false},
         {"ema", OPT_REAL, &s->ema, "decay of the averaged weights; 0: none", 0, 0.9999999, NULL, false},
         {"publish-every", OPT_INT, &s->publish_every, "steps of a net between publications", 1, 1000, NULL, false},
@@ -186,15 +197,30 @@ Status settings_parse(Settings *s, const char *usage, int argc, char **argv, boo
     return exists ? refuse_new_identity(&saved, s) : ST_OK;
 }
 
+int settings_advance(const Settings *s) {
+    int n = (int)(s->batch / s->uses + 0.5);
+    return n > 0 ? n : 1;
+}
+
+/* What a ring must hold for a step to happen. */
+static int least_buffer(const Settings *s) {
+    int advance = settings_advance(s);
+    return advance > s->batch ? advance : s->batch;
+}
+
 Status settings_check(const Settings *s) {
-    if (s->buffer != 0 && s->buffer < s->batch) {
+    if (settings_buffer(s) < least_buffer(s)) {
         fprintf(stderr,
-                "dizhu: --buffer %d is smaller than --batch %d: no batch would ever be full\n",
-                s->buffer, s->batch);
+                "dizhu: --buffer %d is smaller than a batch of %d: none would ever be full\n",
+                s->buffer, least_buffer(s));
         return ST_INVALID;
     }
-    if (s->decay_to != 0 && s->decay_to <= s->decay_from) {
+    if (s->schedule == SCHEDULE_COSINE && s->decay_to <= s->decay_from) {
         fprintf(stderr, "dizhu: --decay-to must be larger than --decay-from\n");
+        return ST_INVALID;
+    }
+    if (s->schedule == SCHEDULE_SQRT && s->decay_from == 0) {
+        fprintf(stderr, "dizhu: --schedule sqrt needs --decay-from above 0\n");
         return ST_INVALID;
     }
     if (s->act_ema && s->ema == 0) {
@@ -230,19 +256,28 @@ Status settings_save(const Settings *s, const char *run) {
     return st;
 }
 
-static int n_cores(void) {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > 1024 ? 1024 : (int)n;
+int settings_cores(void) {
+    static int n; // does not change while a process lives
+    if (n == 0) {
+        Machine m;
+        machine_look(&m);
+        n = m.n_cores;
+    }
+    return n;
 }
 
 int settings_actors(const Settings *s) {
     if (s->actors != 0) return s->actors < 0 ? 0 : s->actors;
-    return s->lockstep ? 1 : n_cores();
+    return s->lockstep ? 1 : (settings_cores() + s->act_threads - 1) / s->act_threads;
 }
 
 int settings_threads(const Settings *s) {
     if (s->threads != 0) return s->threads;
-    return s->lockstep ? 1 : n_cores();
+    // With fewer samples a thread would be busier with its copy of the weights than with them.
+    int most = N_ROLES * (s->batch / LEAST_PART > 0 ? s->batch / LEAST_PART : 1);
+    return s->lockstep ? 1 : settings_cores() < most ? settings_cores() : most;
 }
 
-int settings_buffer(const Settings *s) { return s->buffer ? s->buffer : AUTO_BATCHES * s->batch; }
+int settings_buffer(const Settings *s) {
+    return s->buffer ? s->buffer : AUTO_BATCHES * least_buffer(s);
+}

@@ -8,6 +8,7 @@
 #define DIZHU_LEARNER_CONFIG_H
 #include "engine/base/options.h"
 #include "engine/base/status.h"
+#include "learner/machine.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,18 +28,23 @@ typedef struct {
     /* what is learned */
     int ruleset, objective;
     uint64_t seed;
+    const char *init; /* a weights file that a new run begins with; NULL: random weights */
     /* acting */
-    int actors; /* processes on this machine; 0: one per core; -1: none */
-    int games;  /* concurrent games of an actor; 0: the actor's default */
+    int actors;      /* processes on this machine; 0: enough for all cores; -1: none */
+    int act_threads; /* playing threads of each */
+    int games;       /* concurrent games of an actor; 0: the actor's default */
     double epsilon;
     int act_precision; /* PrecisionChoice */
     bool act_ema;      /* play with the averaged weights */
     /* learning */
     int train_on;      /* TrainOn */
     int batch, buffer; /* samples; buffer per role, 0: four batches */
-    int threads;       /* learner threads; 0: one per core */
+    double uses;       /* how often a sample is learned from, on average */
+    int threads;       /* learner threads; 0: one per core, as far as they pay */
     int precision;     /* PrecisionChoice, of products */
     int optimizer;     /* OptimKind */
+    int pin;           /* Pin */
+    int schedule;      /* Schedule */
     double lr, lr_end, clip, ema;
     uint64_t warmup, decay_from, decay_to; /* steps of each net */
     int publish_every;                     /* steps of a net between publications */
@@ -77,8 +83,11 @@ Status settings_load(Settings *s, const char *run);
 Status settings_save(const Settings *s, const char *run);
 
 /* The automatic values, for this machine's cores. */
+int settings_cores(void);
 int settings_actors(const Settings *s);
 int settings_threads(const Settings *s);
 int settings_buffer(const Settings *s);
+/* Samples by which a batch moves on, for settings->uses. */
+int settings_advance(const Settings *s);
 
 #endif

@@ -24,6 +24,8 @@ static void *worker_main(void *arg) {
     Worker *w = arg;
     Crew *c = w->crew;
     int role;
+    for (role = 0; role < N_ROLES; role++)
+        if (w->roles == 1u << role) netlearner_place(c->nets[role]);
     while (buffers_take(c->buffers, w->roles, &role, w->batch)) {
         netlearner_step(c->nets[role], w->batch);
         NetLearnerState state;
@@ -37,7 +39,8 @@ static void *worker_main(void *arg) {
 /* Up to three threads lead, each at a whole batch; more than three split the batches. */
 int crew_parts(int threads, Role role) {
     if (threads <= N_ROLES) return 1;
-    return (threads + N_ROLES - 1 - (int)role) / N_ROLES;
+    int parts = (threads + N_ROLES - 1 - (int)role) / N_ROLES;
+    return parts < NETLEARNER_MAX_PARTS ? parts : NETLEARNER_MAX_PARTS;
 }
 
 Status crew_start(int threads, int batch, NetLearner *const nets[N_ROLES], Buffers *buffers,

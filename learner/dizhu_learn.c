@@ -5,6 +5,8 @@
 
 #include "engine/base/log.h"
 #include "engine/move.h"
+#include "learner/bench_learner.h"
+#include "learner/bench_pipeline.h"
 #include "learner/bidding/bid_command.h"
 #include "learner/config.h"
 #include "learner/interrupt.h"
@@ -59,6 +61,46 @@ static int learner(int argc, char **argv) {
     return learn(&c) == ST_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
+/* `bench ROOM...`: the rooms that need a learner. */
+static int bench(int argc, char **argv) {
+    double seconds = 2;
+    const char *model = NULL;
+    bool json = false, done, first = true;
+    const Option options[] = {
+        {"seconds", OPT_REAL, &seconds, "time for each row; a pipeline's gets ten times that", 0.01,
+         3600, NULL, false},
+        {"model", OPT_STR, &model, "weights that the pipeline begins with", 0, 0, "FILE", false},
+        {"json", OPT_FLAG, &json, "print a JSON list", 0, 0, NULL, true},
+        {0}};
+    const Command c = {.usage = "dizhu bench learner|pipeline... [options]",
+                       .about = "Times learning, and whole training through its processes.",
+                       .options = options,
+                       .min_args = 1,
+                       .max_args = 2};
+    int n_args;
+    if (options_parse(&c, argc, argv, &n_args, &done) != ST_OK) return EXIT_USAGE;
+    if (done) return EXIT_DONE;
+    for (int i = 1; i <= n_args; i++)
+        if (strcmp(argv[i], "learner") != 0 && strcmp(argv[i], "pipeline") != 0) {
+            fprintf(stderr, "dizhu: bench: %s is not of learner, pipeline\n", argv[i]);
+            return EXIT_USAGE;
+        }
+    Status st = ST_OK;
+    if (json) puts("[");
+    for (int i = 1; i <= n_args && st == ST_OK; i++) {
+        Bench b;
+        bench_init(&b, argv[i], seconds);
+        st = *argv[i] == 'l' ? bench_learner(&b) : bench_pipeline(&b, model);
+        if (st == ST_OK && json) bench_print_json(&b, &first, stdout);
+        if (st == ST_OK && !json) bench_print_table(&b, stdout);
+        fflush(stdout);
+        bench_deinit(&b);
+    }
+    if (json) puts("\n]");
+    if (st != ST_OK) fprintf(stderr, "dizhu: bench: %s\n", status_text(st));
+    return st == ST_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
@@ -66,6 +108,7 @@ static const struct {
 } commands[] = {
     {"train", train, "a learner and actors on this machine, kept alive"},
     {"learner", learner, "a learner alone, for actors from elsewhere"},
+    {"bench", bench, "times learning, and whole training"},
     {"bid-fit", bid_command, "values of hands before the auction, from played deals"},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };

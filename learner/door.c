@@ -10,7 +10,7 @@
 #include "engine/ruleset.h"
 #include "learner/runfolder.h"
 
-enum { MOST_AT_ONCE = 256, TEXT_BYTES = 1024 };
+enum { MOST_AT_ONCE = 256, TEXT_BYTES = 1024, NUMBERS = 64 };
 
 static Frame frame_of(const Door *d, FrameKind kind, size_t length) {
     return (Frame){.kind = (uint16_t)kind,
@@ -26,16 +26,22 @@ static void refuse(const Door *d, const char *host, const char *why) {
     link_reply(d->control, &f, why);
 }
 
-/* The number to give: the actor's own if it is one of this run's. */
-static Status number_of(const Door *d, const Frame *f, uint32_t *number) {
+/* The number to give: the actor's own if it is one of this run's. New ones are taken from the run
+ * folder many at a time, for that waits for the disk.                                       */
+static Status number_of(Door *d, const Frame *f, uint32_t *number) {
     if (f->run == d->run && f->sender != 0 && f->sender <= UINT32_MAX) {
         *number = (uint32_t)f->sender;
         return ST_OK;
     }
-    return runfolder_next_actor(d->run_folder, number);
+    if (d->next_actor == d->end_actor) {
+        TRY(runfolder_take_actors(d->run_folder, NUMBERS, &d->next_actor));
+        d->end_actor = d->next_actor + NUMBERS;
+    }
+    *number = d->next_actor++;
+    return ST_OK;
 }
 
-static void welcome(const Door *d, const Frame *f, const char *host, int pid, bool here) {
+static void welcome(Door *d, const Frame *f, const char *host, int pid, bool here) {
     uint32_t number;
     if (number_of(d, f, &number) != ST_OK) {
         refuse(d, host, "the run folder cannot be written");
@@ -78,7 +84,7 @@ static void clean(const char *text, char out[ROSTER_HOST_BYTES]) {
     out[n] = '\0';
 }
 
-static void hello(const Door *d, const Frame *f, const json_t *o) {
+static void hello(Door *d, const Frame *f, const json_t *o) {
     char host[ROSTER_HOST_BYTES];
     clean(json_string_value(json_object_get(o, "host")), host);
     int pid = (int)json_integer_value(json_object_get(o, "pid"));
@@ -103,11 +109,12 @@ static void heartbeat(const Door *d, const Frame *f, const json_t *o) {
         roster_met(d->roster, f->sender, (int)json_integer_value(json_object_get(o, "pid")), host,
                    is_here(host));
     }
-    roster_beat(d->roster, f->sender, json_number_value(json_object_get(o, "busy_s")),
+    roster_beat(d->roster, f->sender, json_is_false(json_object_get(o, "shared")),
+                json_number_value(json_object_get(o, "busy_s")),
                 json_number_value(json_object_get(o, "wait_s")));
 }
 
-void door_serve(const Door *d, int timeout_ms) {
+void door_serve(Door *d, int timeout_ms) {
     Frame f;
     const uint8_t *body;
     for (int i = 0; i < MOST_AT_ONCE; i++, timeout_ms = 0) {

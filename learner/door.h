@@ -19,9 +19,11 @@ typedef struct {
     const char *records, *weights; /* endpoints of the other two sockets */
     Publisher *publisher;
     Roster *roster;
+    uint32_t next_actor,
+        end_actor; /* numbers taken from the run folder, not given yet; begin at 0 */
 } Door;
 
 /* Answers everything that has come, waiting up to timeout_ms for the first. */
-void door_serve(const Door *d, int timeout_ms);
+void door_serve(Door *d, int timeout_ms);
 
 #endif

@@ -1,10 +1,13 @@
 #include "learner/gauge.h"
 
+#include <math.h>
+
 #include "engine/base/clock.h"
 
 void gauge_init(Gauge *g, int n_cores, int n_threads) {
     *g = (Gauge){.n_cores = n_cores, .n_threads = n_threads, .start = clock_s()};
     g->ring[0].clock = g->start;
+    for (int r = 0; r < N_ROLES; r++) g->loss[r] = g->norm[r] = NAN;
 }
 
 static double share(double part, double whole) {
@@ -15,15 +18,20 @@ static double share(double part, double whole) {
 
 static double mean(double sum, double n) { return n > 0 ? sum / n : 0; }
 
-static void read_net(const GaugeSample *a, const GaugeSample *b, int r, double dt, Progress *out) {
+static void read_net(Gauge *g, const GaugeSample *a, const GaugeSample *b, int r, double dt,
+                     Progress *out) {
     const NetLearnerState *x = &a->net[r], *y = &b->net[r];
     double games = (double)(b->inbox.games - a->inbox.games);
     out->role[r].steps = y->steps;
     out->role[r].samples = y->samples;
     out->role[r].fill = b->buffers.fill[r];
     out->role[r].fps = (double)(b->inbox.decisions[r] - a->inbox.decisions[r]) / dt;
-    out->role[r].loss = mean(y->loss_sum - x->loss_sum, (double)(y->samples - x->samples));
-    out->role[r].norm = mean(y->norm_sum - x->norm_sum, (double)(y->norm_steps - x->norm_steps));
+    if (y->norm_steps > x->norm_steps) { // else what it was last
+        g->loss[r] = (y->loss_sum - x->loss_sum) / (double)(y->samples - x->samples);
+        g->norm[r] = (y->norm_sum - x->norm_sum) / (double)(y->norm_steps - x->norm_steps);
+    }
+    out->role[r].loss = g->loss[r];
+    out->role[r].norm = g->norm[r];
     out->role[r].staleness = mean(b->inbox.staleness_sum[r] - a->inbox.staleness_sum[r], games);
 }
 
@@ -50,7 +58,7 @@ void gauge_read(Gauge *g, const GaugeSample *now, Progress *out) {
                       .refused = b->roster.refused,
                       .lost = b->roster.lost};
     for (int r = 0; r < N_ROLES; r++) {
-        read_net(a, b, r, dt, out);
+        read_net(g, a, b, r, dt, out);
         learn += b->net[r].busy_s - a->net[r].busy_s;
     }
     learn += b->inbox.cpu_s - a->inbox.cpu_s;

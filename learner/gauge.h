@@ -19,6 +19,7 @@ typedef struct {
     double start;           /* clock_s */
     int n;                  /* samples taken */
     GaugeSample ring[GAUGE_WINDOW + 1];
+    double loss[N_ROLES], norm[N_ROLES]; /* the last known; NaN: none yet */
 } Gauge;
 
 void gauge_init(Gauge *g, int n_cores, int n_threads);

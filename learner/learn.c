@@ -17,7 +17,7 @@
 #include "learner/runfolder.h"
 #include "learner/save.h"
 
-enum { TURN_MS = 10, RECORDS_HIGH_WATER = 4, LINGER_MS = 300 };
+enum { TURN_MS = 10, RECORDS_HIGH_WATER = 4, LINGER_MS = 300, SAVE_WAIT_MS = 500 };
 static const double announce_every_s = 0.5, report_every_s = 1, metrics_every_s = 10, silent_s = 8;
 
 typedef struct {
@@ -104,7 +104,7 @@ static OptimConfig optim_config(const Settings *s) {
     o.lr_end = s->lr_end;
     o.decay_from = s->decay_from;
     o.decay_to = s->decay_to;
-    o.schedule = s->decay_to ? SCHEDULE_COSINE : SCHEDULE_CONSTANT;
+    o.schedule = (Schedule)s->schedule;
     return o;
 }
 
@@ -117,6 +117,8 @@ static Status make_nets(Learn *l) {
     const KernelTable *k = kernels_get();
     if (k == NULL) return ST_UNSUPPORTED;
     Precision p = precision_of(l->s->precision, k);
+    Machine machine;
+    machine_look(&machine);
     for (int r = 0; r < N_ROLES; r++) {
         int parts = crew_parts(settings_threads(l->s), (Role)r);
         NetLearnerConfig c = {.role = (Role)r,
@@ -125,6 +127,7 @@ static Status make_nets(Learn *l) {
                               .parts = parts < l->s->batch ? parts : l->s->batch,
                               .precision = p,
                               .optim = optim_config(l->s)};
+        c.placed = machine_net(&machine, (Pin)l->s->pin, r, &c.cpus);
         Status st = netlearner_new(&c, k, &l->net[r]);
         if (st == ST_UNSUPPORTED)
             log_error("the %s kernels cannot train in %s", k->name, precision_name(p));
@@ -137,12 +140,13 @@ static Status make_nets(Learn *l) {
 
 static Status resume(Learn *l) {
     bool found;
-    SaverConfig c = {.settings = l->s, .run = l->run, .nets = l->net};
+    SaverConfig c = {.settings = l->s, .run = l->run, .nets = l->net, .archive = l->archive};
     TRY(saver_new(&c, &l->saver));
     TRY(saver_resume(l->saver, &l->resumed, &found));
     if (found)
         log_info("going on from checkpoint %llu at %llu frames",
                  (unsigned long long)l->resumed.number, (unsigned long long)l->resumed.frames);
+    else if (l->s->init && *l->s->init) TRY(saver_init_nets(l->saver));
     for (int r = 0; r < N_ROLES; r++)
         atomic_store(&l->version[r], publisher_version(l->resumed.steps[r]));
     return ST_OK;
@@ -167,7 +171,7 @@ static void settled(void *ctx, uint64_t sequence) {
 
 static Status start_threads(Learn *l) {
     const Settings *s = l->s;
-    TRY(buffers_new(s->batch, settings_buffer(s), &l->buffers));
+    TRY(buffers_new(s->batch, settings_advance(s), settings_buffer(s), &l->buffers));
     TRY(crew_start(settings_threads(s), s->batch, l->net, l->buffers, step_done, l, &l->crew));
     InboxConfig c = {.run = l->run,
                      .seed = s->seed,
@@ -193,6 +197,7 @@ static Status put_together(Learn *l) {
     TRY(runfolder_id(s->run, &l->run));
     TRY(open_links(l));
     TRY(make_nets(l));
+    if (s->records_mb) TRY(archive_open(s->run, (uint64_t)s->records_mb << 20, &l->archive));
     TRY(resume(l));
     PublisherConfig p = {.run = l->run,
                          .ruleset = (uint8_t)s->ruleset,
@@ -204,7 +209,6 @@ static Status put_together(Learn *l) {
                          .nets = l->net};
     TRY(publisher_new(&p, &l->publisher));
     TRY(roster_new(&l->roster));
-    if (s->records_mb) TRY(archive_open(s->run, (uint64_t)s->records_mb << 20, &l->archive));
     TRY(metrics_open(s->run, &l->metrics));
     l->door = (Door){.control = l->control,
                      .run_folder = s->run,
@@ -278,16 +282,14 @@ static Status begin_save(Learn *l) {
     InboxState in;
     if (saver_busy(l->saver)) return ST_OK;
     inbox_state(l->inbox, &in);
-    archive_flush(l->archive);
     return saver_begin(l->saver, in.frames, in.games, clock_s() - l->start);
 }
 
-/* Looks after the checkpoint under way, if there is one. wait: until it is stored. */
-static Status end_save(Learn *l, bool wait) {
+/* Looks after the checkpoint under way, if there is one. */
+static Status look_after_save(Learn *l) {
     Report r = {.kind = REPORT_SAVED};
     Status st = ST_OK;
-    if (saver_end(l->saver, wait, &r.u.frames, &st) && st == ST_OK)
-        report_send(l->c->report_fd, &r);
+    if (saver_end(l->saver, 0, &r.u.frames, &st) && st == ST_OK) report_send(l->c->report_fd, &r);
     return st;
 }
 
@@ -299,10 +301,12 @@ static bool turn(Learn *l) {
     if (due(&l->report_at, report_every_s, now)) {
         report(l);
         roster_look(l->roster, silent_s);
-        if (l->progress.remote > 0) publisher_weights(l->publisher);
+        RosterTotals all;
+        roster_totals(l->roster, &all);
+        if (all.framed > 0) publisher_weights(l->publisher);
     }
     if (due(&l->metrics_at, metrics_every_s, now)) metrics_progress(l->metrics, &l->progress);
-    Status st = end_save(l, false);
+    Status st = look_after_save(l);
     if (st == ST_OK && due(&l->save_at, 60 * l->s->checkpoint_minutes, now)) st = begin_save(l);
     if (st != ST_OK) log_warn("no checkpoint was stored; training goes on and tries again later");
     bool late = l->s->minutes > 0 && now - l->start >= 60 * l->s->minutes;
@@ -318,23 +322,36 @@ static void say_ready(Learn *l) {
     log_info("run %016llx listens on %s", (unsigned long long)l->run, link_endpoint(l->control));
 }
 
-/* The last batches are learned from, everything is stored, the actors are told. */
+/* Waits for the checkpoint under way, showing signs of life: a disk may be slow. */
+static Status wait_saved(Learn *l) {
+    Report ending = {.kind = REPORT_ENDING}, saved = {.kind = REPORT_SAVED};
+    Status st = ST_OK;
+    while (saver_busy(l->saver)) {
+        report_send(l->c->report_fd, &ending);
+        if (!saver_end(l->saver, SAVE_WAIT_MS, &saved.u.frames, &st)) continue;
+        if (st == ST_OK) report_send(l->c->report_fd, &saved);
+    }
+    return st;
+}
+
+/* The actors are told first: what follows may take a while. The last batches are learned from, and
+ * everything is stored.                                                                     */
 static Status finish(Learn *l) {
     Report ending = {.kind = REPORT_ENDING};
     report_send(l->c->report_fd, &ending);
+    publisher_bye(l->publisher);
     if (inbox_full(l->inbox)) buffers_settle(l->buffers);
     buffers_close(l->buffers);
     crew_join(l->crew);
     l->crew = NULL;
     measure(l);
     metrics_progress(l->metrics, &l->progress);
-    end_save(l, true);
+    wait_saved(l);
     Status st = begin_save(l);
-    if (st == ST_OK) st = end_save(l, true);
+    if (st == ST_OK) st = wait_saved(l);
     Report r = {.kind = REPORT_PROGRESS, .u.progress = l->progress};
     report_send(l->c->report_fd, &r);
     if (l->c->report_fd < 0) progressline_last(&l->line, &l->progress);
-    publisher_bye(l->publisher);
     return st;
 }
 
@@ -343,14 +360,14 @@ Status learn(const LearnConfig *c) {
     if (l == NULL) return ST_NOMEM;
     l->c = c;
     l->s = c->settings;
+    report_init(c->report_fd);
     Status st = put_together(l);
     if (st == ST_OK) {
         int threads = settings_threads(l->s);
         l->start = clock_s();
         l->save_at = l->start + 60 * l->s->checkpoint_minutes;
         l->metrics_at = l->start + metrics_every_s;
-        gauge_init(&l->gauge, (int)sysconf(_SC_NPROCESSORS_ONLN),
-                   threads < N_ROLES ? threads : N_ROLES);
+        gauge_init(&l->gauge, settings_cores(), threads < N_ROLES ? threads : N_ROLES);
         progressline_init(&l->line, l->s->frames, 60 * l->s->minutes);
         say_ready(l);
         while (turn(l)) {}

@@ -31,7 +31,10 @@ static int find_name(const char *name, int n, const char *(*name_of)(int)) {
 }
 
 static const char *kind_text(int i) { return i == OPTIM_RMSPROP ? "rmsprop" : "adam"; }
-static const char *schedule_text(int i) { return i == SCHEDULE_CONSTANT ? "constant" : "cosine"; }
+static const char *schedule_text(int i) {
+    static const char *const names[N_SCHEDULES] = {"constant", "cosine", "sqrt"};
+    return names[i];
+}
 
 const char *optim_name(OptimKind k) { return kind_text((int)k); }
 int optim_find(const char *name) { return find_name(name, N_OPTIMS, kind_text); }
@@ -67,7 +70,9 @@ Status optim_check(const OptimConfig *c) {
         {"the decay of lr must end after it begins",
          c->schedule != SCHEDULE_COSINE || c->decay_to > c->decay_from},
         {"the decay of lr must begin after the warm-up",
-         c->schedule != SCHEDULE_COSINE || c->decay_from >= c->warmup},
+         c->schedule == SCHEDULE_CONSTANT || c->decay_from >= c->warmup},
+        {"the decay of lr as 1/sqrt must begin after step 0",
+         c->schedule != SCHEDULE_SQRT || c->decay_from > 0},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if (!rules[i].good) {
@@ -80,6 +85,8 @@ Status optim_check(const OptimConfig *c) {
 double optim_lr(const OptimConfig *c, uint64_t step) {
     if (step < c->warmup) return c->lr * (double)(step + 1) / (double)c->warmup;
     if (c->schedule == SCHEDULE_CONSTANT || step <= c->decay_from) return c->lr;
+    if (c->schedule == SCHEDULE_SQRT)
+        return fmax(c->lr_end, c->lr * sqrt((double)c->decay_from / (double)step));
     if (step >= c->decay_to) return c->lr_end;
     double t = (double)(step - c->decay_from) / (double)(c->decay_to - c->decay_from);
     return c->lr_end + (c->lr - c->lr_end) * (1 + cos(acos(-1) * t)) / 2;

@@ -16,7 +16,7 @@ typedef enum { OPTIM_RMSPROP, OPTIM_ADAM, N_OPTIMS } OptimKind;
 const char *optim_name(OptimKind k);
 int optim_find(const char *name); /* -1: unknown */
 
-typedef enum { SCHEDULE_CONSTANT, SCHEDULE_COSINE, N_SCHEDULES } Schedule;
+typedef enum { SCHEDULE_CONSTANT, SCHEDULE_COSINE, SCHEDULE_SQRT, N_SCHEDULES } Schedule;
 const char *schedule_name(Schedule s);
 int schedule_find(const char *name); /* -1: unknown */
 
@@ -31,8 +31,10 @@ typedef struct {
     double ema;          /* w_ema += (1 - d) (w - w_ema) after each step, with d = ema, or less at
                             first: (1 + t) / (10 + t) after t steps; 0: no average kept */
     Schedule schedule;
-    uint64_t warmup;               /* steps over which lr rises from nothing; 0: none */
-    uint64_t decay_from, decay_to; /* SCHEDULE_COSINE: lr falls to lr_end between these steps */
+    uint64_t warmup; /* steps over which lr rises from nothing; 0: none */
+    /* cosine: lr falls to lr_end from step decay_from to step decay_to. sqrt: after decay_from as
+     * lr sqrt(decay_from / step), never below lr_end: needs no end to be known. */
+    uint64_t decay_from, decay_to;
     double lr_end;
 } OptimConfig;
 

@@ -1,8 +1,8 @@
 /* publish.h - new weights on their way to the actors.
  *
  * Every publication goes to shared memory at once, by the thread that made the step. VERSION frames
- * (and, while actors of other hosts are there, whole WEIGHTS in bf16 at a bounded rate) go out by
- * PUB from the control thread.                                                              */
+ * (and, while there are actors without shared memory, whole WEIGHTS in bf16 at a bounded rate) go
+ * out by PUB from the control thread. */
 #ifndef DIZHU_LEARNER_PUBLISH_H
 #define DIZHU_LEARNER_PUBLISH_H
 #include "engine/base/link.h"

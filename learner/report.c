@@ -1,10 +1,15 @@
 #include "learner/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <unistd.h>
 
 _Static_assert(sizeof(Report) <= PIPE_BUF, "one atomic write");
+
+void report_init(int fd) {
+    if (fd >= 0) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
 
 void report_send(int fd, const Report *r) {
     if (fd < 0) return;

@@ -28,9 +28,9 @@ typedef struct {
     int actors, remote;     /* live */
     uint64_t refused, lost;
     struct {
-        uint64_t steps, samples; /* of the run; of this start */
-        double fps, loss, norm, staleness;
-        int fill; /* samples waiting */
+        uint64_t steps, samples;           /* of the run; of this start */
+        double fps, loss, norm, staleness; /* loss, norm: NaN before the first step */
+        int fill;                          /* samples waiting */
     } role[N_ROLES];
 } Progress;
 
@@ -46,6 +46,8 @@ typedef struct {
     } u;
 } Report;
 
+/* The learner's end: sending never waits from here on. */
+void report_init(int fd);
 /* fd < 0: nobody listens, does nothing. A full pipe loses the message; a closed one is no error. */
 void report_send(int fd, const Report *r);
 /* Reads what has come on a non-blocking fd; false: no (more) whole message. *closed is set at the

@@ -61,9 +61,10 @@ void roster_met(Roster *r, uint64_t number, int pid, const char *host, bool here
     pthread_mutex_unlock(&r->lock);
 }
 
-void roster_beat(Roster *r, uint64_t number, double busy_s, double wait_s) {
+void roster_beat(Roster *r, uint64_t number, bool framed, double busy_s, double wait_s) {
     pthread_mutex_lock(&r->lock);
     Actor *a = heard(r, number);
+    a->framed = framed;
     a->busy_s = busy_s;
     a->wait_s = wait_s;
     pthread_mutex_unlock(&r->lock);
@@ -119,6 +120,7 @@ void roster_totals(Roster *r, RosterTotals *out) {
         const Actor *a = &r->actor[i];
         out->live += !a->silent;
         out->remote += !a->silent && !a->here;
+        out->framed += !a->silent && a->framed;
         out->busy_s += a->busy_s;
         out->wait_s += a->wait_s;
     }

@@ -12,6 +12,7 @@ typedef struct {
     uint64_t number;
     int pid;     /* 0: not known (yet) */
     bool here;   /* on this host */
+    bool framed; /* its weights come by frame, not through shared memory */
     bool silent; /* counted as gone until it is heard of again */
     char host[ROSTER_HOST_BYTES];
     double heard_s;            /* clock_s of the last sign of life */
@@ -28,7 +29,7 @@ void roster_free(Roster *r);
 /* An actor joins (HELLO), or tells where it is (HEARTBEAT). */
 void roster_met(Roster *r, uint64_t number, int pid, const char *host, bool here);
 /* A sign of life with its totals. */
-void roster_beat(Roster *r, uint64_t number, double busy_s, double wait_s);
+void roster_beat(Roster *r, uint64_t number, bool framed, double busy_s, double wait_s);
 /* A RECORDS frame came: counts what the sequence says was lost. A sequence that starts again (1) or
  * goes back is no loss. */
 void roster_frame(Roster *r, uint64_t number, uint64_t sequence);
@@ -40,6 +41,7 @@ bool roster_refuse(Roster *r, uint64_t number);
 void roster_look(Roster *r, double limit_s);
 typedef struct {
     int live, remote;      /* heard of lately; of these on other hosts */
+    int framed;            /* of these with weights by frame */
     double busy_s, wait_s; /* sums over all ever */
     uint64_t refused, lost;
 } RosterTotals;

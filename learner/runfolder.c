@@ -140,11 +140,16 @@ Status runfolder_id(const char *run, uint64_t *id) {
     return ST_OK;
 }
 
-Status runfolder_next_actor(const char *run, uint32_t *number) {
+Status runfolder_take_actors(const char *run, uint32_t n, uint32_t *first) {
     RunFile r;
     TRY(run_load(run, &r));
-    uint32_t mine = r.next_actor++;
+    uint32_t mine = r.next_actor;
+    if (mine > UINT32_MAX - n) {
+        log_error("%s has had four thousand million actors", run);
+        return ST_INVALID;
+    }
+    r.next_actor += n;
     TRY(run_save(run, &r));
-    *number = mine;
+    *first = mine;
     return ST_OK;
 }

@@ -1,8 +1,8 @@
 /* runfolder.h - the folder of a run: config.txt, log.txt, run.txt, metrics.sqlite, checkpoints/,
  * records/, weights.safetensors. One `train` at a time owns it (a lock that dies with its owner).
  *
- * run.txt holds the run's id and the number that the next actor gets; it is replaced whole before a
- * number is given away, so that no number, and no game, is ever given twice.                */
+ * run.txt holds the run's id and the number that the next actor gets; it is replaced whole before
+ * numbers are given away, so that no number, and no game, is ever given twice.                */
 #ifndef DIZHU_LEARNER_RUNFOLDER_H
 #define DIZHU_LEARNER_RUNFOLDER_H
 #include "engine/base/status.h"
@@ -23,7 +23,8 @@ Status runfolder_lock(const char *run, double wait_s, int *fd);
 void runfolder_path(const char *run, const char *name, char out[RUN_PATH_BYTES]);
 
 Status runfolder_id(const char *run, uint64_t *id);
-/* The next actor's number, 1 and up; stored before it is returned. */
-Status runfolder_next_actor(const char *run, uint32_t *number);
+/* Takes n numbers for actors, *first (1 and up) and those after it: nobody gets them again, even if
+ * this process dies before it has given them away.                                          */
+Status runfolder_take_actors(const char *run, uint32_t n, uint32_t *first);
 
 #endif

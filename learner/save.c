@@ -8,13 +8,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/file.h"
 #include "engine/base/log.h"
 #include "learner/publish.h"
 #include "learner/runfolder.h"
 #include "nets/weights.h"
 
-enum { CONFIG_MAX = 1 << 16 };
+enum { CONFIG_MAX = 1 << 16, POLL_MS = 5, LONG_MS = 1000 };
 
 struct Saver {
     SaverConfig c;
@@ -41,7 +42,7 @@ void saver_free(Saver *s) {
     uint64_t frames;
     Status st;
     if (s == NULL) return;
-    if (s->busy) saver_end(s, true, &frames, &st);
+    while (s->busy) saver_end(s, LONG_MS, &frames, &st);
     free(s);
 }
 
@@ -119,6 +120,7 @@ static Status store_snapshot(const Saver *s) {
 static Status store(Saver *s) {
     char path[RUN_PATH_BYTES];
     Checkpoint *c = &s->checkpoint;
+    archive_flush(s->c.archive);
     TRY(checkpoint_store(s->c.settings->run, c, s->c.settings->keep));
     runfolder_path(s->c.settings->run, "weights.safetensors", path);
     TRY(weights_save(&s->weights, DTYPE_F32, path));
@@ -147,8 +149,12 @@ Status saver_begin(Saver *s, uint64_t frames, uint64_t games, double seconds) {
 
 bool saver_busy(const Saver *s) { return s->busy; }
 
-bool saver_end(Saver *s, bool wait, uint64_t *frames, Status *st) {
-    if (!s->busy || (!wait && !atomic_load(&s->done))) return false;
+bool saver_end(Saver *s, int wait_ms, uint64_t *frames, Status *st) {
+    if (!s->busy) return false;
+    for (; !atomic_load(&s->done); wait_ms -= POLL_MS) {
+        if (wait_ms <= 0) return false;
+        clock_sleep_ms(POLL_MS);
+    }
     pthread_join(s->thread, NULL);
     *frames = s->checkpoint.frames;
     *st = s->st;
@@ -189,4 +195,22 @@ Status saver_resume(Saver *s, Checkpoint *out, bool *found) {
     s->seconds_before = c.seconds;
     *out = c;
     return ST_OK;
+}
+
+static const char *why_unfit(const Saver *s, const Weights *w) {
+    if (w->info.ruleset != s->c.settings->ruleset) return "trained under another ruleset";
+    if (w->info.objective != s->c.settings->objective) return "trained for another objective";
+    for (int r = 0; r < N_ROLES; r++)
+        if (w->params[r] == NULL) return "not of all three roles";
+    return NULL;
+}
+
+Status saver_init_nets(Saver *s) {
+    Weights w;
+    TRY(weights_load(s->c.settings->init, &w));
+    const char *why = why_unfit(s, &w);
+    if (why) log_error("%s: cannot begin with these weights: %s", s->c.settings->init, why);
+    for (int r = 0; why == NULL && r < N_ROLES; r++) netlearner_set(s->c.nets[r], w.params[r]);
+    weights_free(&w);
+    return why ? ST_MISMATCH : ST_OK;
 }

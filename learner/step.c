@@ -10,8 +10,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 
-enum { MAX_PARTS = 64 };
-
 typedef struct {
     NetLearner *net;
     int index;
@@ -29,7 +27,7 @@ struct NetLearner {
     size_t n_params;
     float *params;
     Optim *optim;
-    Part part[MAX_PARTS];
+    Part part[NETLEARNER_MAX_PARTS];
     pthread_mutex_t lock; // params, optim, state
     NetLearnerState state;
     pthread_mutex_t turn_lock; // the meeting of leader and helpers
@@ -38,6 +36,11 @@ struct NetLearner {
     int missing;
     bool end;
 };
+
+void netlearner_place(const NetLearner *n) {
+    if (n->config.placed && sched_setaffinity(0, sizeof n->config.cpus, &n->config.cpus) != 0)
+        log_warn("cannot keep a thread of %s to its cores", role_name(n->config.role));
+}
 
 static void part_run(Part *p) {
     double start = clock_thread_s();
@@ -48,6 +51,7 @@ static void part_run(Part *p) {
 static void *helper_main(void *arg) {
     Part *p = arg;
     NetLearner *n = p->net;
+    netlearner_place(n);
     for (uint64_t turn = 1;; turn++) {
         pthread_mutex_lock(&n->turn_lock);
         while (!n->end && n->turn < turn) pthread_cond_wait(&n->go, &n->turn_lock);
@@ -77,7 +81,7 @@ static Status part_init(NetLearner *n, int index, const KernelTable *k) {
 }
 
 Status netlearner_new(const NetLearnerConfig *c, const KernelTable *k, NetLearner **out) {
-    assert(c->parts >= 1 && c->parts <= MAX_PARTS && c->batch >= c->parts);
+    assert(c->parts >= 1 && c->parts <= NETLEARNER_MAX_PARTS && c->batch >= c->parts);
     NetLearner *n = calloc(1, sizeof *n);
     if (n == NULL) return ST_NOMEM;
     Status st = ST_NOMEM;
@@ -106,7 +110,7 @@ void netlearner_free(NetLearner *n) {
     n->end = true;
     pthread_cond_broadcast(&n->go);
     pthread_mutex_unlock(&n->turn_lock);
-    for (int i = 0; i < MAX_PARTS; i++) {
+    for (int i = 0; i < NETLEARNER_MAX_PARTS; i++) {
         if (n->part[i].started) pthread_join(n->part[i].thread, NULL);
         trainer_free(n->part[i].trainer);
         free(n->part[i].grad);
@@ -206,6 +210,14 @@ uint64_t netlearner_save(NetLearner *n, float *params, uint8_t *optim) {
     uint64_t steps = optim_steps(n->optim);
     pthread_mutex_unlock(&n->lock);
     return steps;
+}
+
+void netlearner_set(NetLearner *n, const float *params) {
+    pthread_mutex_lock(&n->lock);
+    assert(optim_steps(n->optim) == 0);
+    memcpy(n->params, params, n->n_params * sizeof *params);
+    trainer_set(n->part[0].trainer, n->params);
+    pthread_mutex_unlock(&n->lock);
 }
 
 Status netlearner_load(NetLearner *n, const float *params, const uint8_t *optim, size_t n_optim) {

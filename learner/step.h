@@ -8,9 +8,11 @@
 #define DIZHU_LEARNER_STEP_H
 #include "kernels/ops.h"
 #include "learner/buffers.h"
+#include "learner/machine.h"
 #include "learner/optim.h"
 #include "nets/trainer.h"
 
+enum { NETLEARNER_MAX_PARTS = 64 };
 typedef struct NetLearner NetLearner;
 
 typedef struct {
@@ -19,6 +21,8 @@ typedef struct {
     int batch, parts; /* samples per step; threads they are split over */
     Precision precision;
     OptimConfig optim;
+    bool placed; /* its threads keep to these hardware threads: */
+    cpu_set_t cpus;
 } NetLearnerConfig;
 
 /* Totals since this process started, besides steps. */
@@ -34,6 +38,8 @@ typedef struct {
 Status netlearner_new(const NetLearnerConfig *c, const KernelTable *k, NetLearner **out);
 void netlearner_free(NetLearner *n);
 
+/* The calling thread will lead the steps of this net alone: it goes where its threads are. */
+void netlearner_place(const NetLearner *n);
 /* One step on batch[config.batch]; one thread at a time. With parts > 1 the calling thread does the
  * first part and threads of its own the others.                                             */
 void netlearner_step(NetLearner *n, const Sample *batch);
@@ -46,6 +52,8 @@ uint64_t netlearner_copy_ema(NetLearner *n, float *ema);
 /* For checkpoints: parameters and the optimizer's state bytes in one consistent copy. */
 size_t netlearner_optim_bytes(const NetLearner *n);
 uint64_t netlearner_save(NetLearner *n, float *params, uint8_t *optim); /* returns the steps */
+/* New parameters, and an optimizer that has seen nothing: before the first step only. */
+void netlearner_set(NetLearner *n, const float *params);
 /* ST_MISMATCH, ST_CORRUPT as optim_state_load; nothing is changed then. */
 Status netlearner_load(NetLearner *n, const float *params, const uint8_t *optim, size_t n_optim);
 

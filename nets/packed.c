@@ -6,7 +6,6 @@
 #include "nets/places.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,15 +35,6 @@ void matrix_take(Matrix *m, Block *b, int n, int k, Precision p) {
     }
 }
 
-/* scale = max |w| / 127, so that the row's largest weight is exact. */
-static float row_to_int8(int n, const float *w, int8_t *out) {
-    float top = 0;
-    for (int i = 0; i < n; i++) top = fmaxf(top, fabsf(w[i]));
-    float inverse = top > 0 ? 127 / top : 0;
-    for (int i = 0; i < n; i++) out[i] = (int8_t)lrintf(w[i] * inverse);
-    return top / 127;
-}
-
 void matrix_pack(const KernelTable *t, Matrix *m, const float *w, size_t ld, void *scratch) {
     size_t k = (size_t)m->k;
     if (m->f32) {
@@ -56,7 +46,7 @@ void matrix_pack(const KernelTable *t, Matrix *m, const float *w, size_t ld, voi
     } else {
         int8_t *rows = scratch;
         for (size_t i = 0; i < (size_t)m->n; i++)
-            m->scale[i] = row_to_int8(m->k, w + i * ld, rows + i * k);
+            m->scale[i] = t->to_int8(k, w + i * ld, rows + i * k);
         t->pack(m->n, m->k / 4, rows, k / 4, m->i8);
     }
 }
@@ -87,6 +77,10 @@ static void layout(PackedNet *net) {
         net->precision != PRECISION_FP32 && net->k->gemm_bf16 ? PRECISION_BF16 : PRECISION_FP32;
     net->ih = block_take(b, (size_t)NET_GATES * STEP_DIM, sizeof(float));
     net->x = block_take(b, NET_HIDDEN * net->x_rows, sizeof(float));
+    if (net->precision != PRECISION_FP32) {
+        net->ih16 = block_take(b, (size_t)NET_GATES * STEP_DIM, sizeof(uint16_t));
+        net->x16 = block_take(b, NET_HIDDEN * net->x_rows, sizeof(uint16_t));
+    }
     matrix_take(&net->hh, b, NET_GATES, NET_LSTM, small);
     matrix_take(&net->dense1_h, b, NET_HIDDEN, NET_LSTM, small);
     for (int i = 0; i < N_HIDDEN; i++)
@@ -94,6 +88,7 @@ static void layout(PackedNet *net) {
     for (int i = 0; i < NET_DENSE - 1; i++) net->bias[i] = block_take(b, NET_HIDDEN, sizeof(float));
     net->w6 = block_take(b, NET_HIDDEN, sizeof(float));
     net->gate_start = block_take(b, NET_GATES * STARTS, sizeof(float));
+    net->gate_zero = block_take(b, NET_GATES * STARTS, sizeof(float));
     net->h_start = block_take(b, NET_LSTM * STARTS, sizeof(float));
     net->c_start = block_take(b, NET_LSTM * STARTS, sizeof(float));
     net->scratch = block_take(b, NET_HIDDEN * NET_HIDDEN, sizeof(uint16_t));
@@ -125,27 +120,29 @@ void packednet_free(PackedNet *net) {
     free(net);
 }
 
+/* Row r of n_panels panels of STARTS rows. */
+static void put_row(float *panels, size_t n_panels, size_t r, const float *row) {
+    for (size_t p = 0; p < n_panels; p++)
+        memcpy(panels + (p * STARTS + r) * PANEL, row + p * PANEL, PANEL * sizeof(float));
+}
+
 /* Runs the LSTM over zero inputs and keeps every state on the way. */
 static void zero_steps(PackedNet *net, const float *params) {
     const NetTensor *t = net->layout->tensor;
     const float *bias_ih = params + t[T_BIAS_IH].offset, *bias_hh = params + t[T_BIAS_HH].offset;
-    float h[NET_LSTM], c[NET_LSTM] = {0};
+    float h[NET_LSTM] = {0}, c[NET_LSTM] = {0};
     uint16_t h16[NET_LSTM];
-    for (int s = 0; s < STARTS; s++) {
+    for (size_t s = 0; s < STARTS; s++) {
         GemmEnd add = {.add = true, .out = net->gates, .out_rows = 1};
         for (int i = 0; i < NET_GATES; i++) net->gates[i] = bias_ih[i] + bias_hh[i];
         if (s > 0) matrix_gemm(net->k, &net->hh, 1, net->hh.f32 ? (void *)h : (void *)h16, 1, &add);
-        for (size_t p = 0; p < GATE_PANELS; p++)
-            memcpy(net->gate_start + (p * STARTS + (size_t)s) * PANEL, net->gates + p * PANEL,
-                   PANEL * sizeof(float));
-        for (size_t p = 0; p < STATE_PANELS && s > 0; p++) {
-            size_t at = (p * STARTS + (size_t)s) * PANEL;
-            memcpy(net->h_start + at, h + p * PANEL, PANEL * sizeof(float));
-            memcpy(net->c_start + at, c + p * PANEL, PANEL * sizeof(float));
-        }
+        put_row(net->gate_start, GATE_PANELS, s, net->gates);
+        put_row(net->h_start, STATE_PANELS, s, h);
+        put_row(net->c_start, STATE_PANELS, s, c);
         LstmStep step = {
             .gates = net->gates, .c_prev = c, .c = c, .h = h, .h16 = h16, .rows_stride = 1};
         net->k->lstm_step(1, &step);
+        put_row(net->gate_zero, GATE_PANELS, s, net->gates);
     }
 }
 
@@ -161,6 +158,11 @@ void packednet_set(PackedNet *net, const float *params) {
     k->pack(NET_HIDDEN, (int)net->x_rows, dense1 + NET_LSTM, ld1, net->x);
     rows_prefix(net->x, HIDDEN_PANELS, net->x_rows, 0, n_sets);
     rows_prefix(net->x, HIDDEN_PANELS, net->x_rows, (size_t)net->layout->x_dim, 1);
+
+    if (net->x16) {
+        k->to_bf16((size_t)NET_GATES * STEP_DIM, net->ih, net->ih16);
+        k->to_bf16(NET_HIDDEN * net->x_rows, net->x, net->x16);
+    }
 
     matrix_pack(k, &net->hh, params + t[T_WEIGHT_HH].offset, NET_LSTM, net->scratch);
     matrix_pack(k, &net->dense1_h, dense1, ld1, net->scratch);

@@ -32,19 +32,21 @@ struct PackedNet {
     const KernelTable *k;
     const NetLayout *layout;
     Precision precision;
-    size_t x_rows;   /* features of x, action included */
-    float *ih;       /* [16][162][32] prefix rows */
-    float *x;        /* [16][x_rows][32] prefix rows of dense1 without its first 128 inputs */
-    Matrix hh;       /* 512 x 128, fp32 or bf16 */
-    Matrix dense1_h; /* dense1's first 128 inputs, fp32 or bf16 */
+    size_t x_rows;        /* features of x, action included */
+    float *ih;            /* [16][162][32] prefix rows */
+    float *x;             /* [16][x_rows][32] prefix rows of dense1 without its first 128 inputs */
+    uint16_t *ih16, *x16; /* the same in bf16, which are then the ones to use; NULL with fp32 */
+    Matrix hh;            /* 512 x 128, fp32 or bf16 */
+    Matrix dense1_h;      /* dense1's first 128 inputs, fp32 or bf16 */
     Matrix hidden[N_HIDDEN];
     float *bias[NET_DENSE - 1]; /* dense1..dense5 */
     float *w6, b6;
     /* After t zero steps the LSTM is the same for everybody: its state, and the gates' sum of all
      * but the next step's input (t = 0: the bias). Panels of STARTS rows.                    */
     float *gate_start, *h_start, *c_start;
-    void *scratch; /* [512][512] bf16 or int8 */
-    float *gates;  /* [16][1][32] */
+    float *gate_zero; /* the activated gates of the zero step from t to t + 1 */
+    void *scratch;    /* [512][512] bf16 or int8 */
+    float *gates;     /* [16][1][32] */
     Block block;
 };
 

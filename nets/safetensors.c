@@ -76,7 +76,7 @@ static Status read_tensor(const char *what, const char *name, const json_t *entr
     *t = (SafeTensor){.name = name, .dtype = json_string_value(json_object_get(entry, "dtype"))};
     if (!t->dtype) return corrupt(what, name, "no dtype");
     if (!dtype_bytes(t->dtype)) return corrupt(what, name, "unknown dtype");
-    uint64_t bytes;
+    uint64_t bytes = 0; // gcc 12 with -fsanitize=thread does not see that it is set
     TRY(read_shape(what, json_object_get(entry, "shape"), t, &bytes));
 
     const json_t *offsets = json_object_get(entry, "data_offsets");

@@ -13,7 +13,7 @@
 enum {
     DECISIONS = 256, /* at once */
     ROWS = 192,      /* actions at once: both activation blocks stay in the second cache */
-    SLICE = 24,      /* int8: rows between a product and their next scale, in the first cache */
+    SLICE = 12,      /* int8: rows between a product and their next scale, in the first cache */
 };
 
 struct Scorer {
@@ -120,7 +120,8 @@ static void run_lstm(Scorer *s, const PackedNet *net, int n) {
         }
         s->start[m] = (uint32_t)(end - s->index);
         SparseSum input = {.n_panels = GATE_PANELS,
-                           .x = net->ih,
+                           .x = net->ih16 ? NULL : net->ih,
+                           .x16 = net->ih16,
                            .x_rows = STEP_DIM,
                            .start = s->start,
                            .index = s->index,
@@ -154,7 +155,8 @@ static void run_state(Scorer *s, const PackedNet *net, int n) {
     }
     s->start[n] = (uint32_t)(end - s->index);
     SparseSum sum = {.n_panels = HIDDEN_PANELS,
-                     .x = net->x,
+                     .x = net->x16 ? NULL : net->x,
+                     .x16 = net->x16,
                      .x_rows = net->x_rows,
                      .start = s->start,
                      .index = s->index,
@@ -224,7 +226,8 @@ static void run_actions(Scorer *s, const PackedNet *net, int rows, const Hand *a
     s->start[rows] = (uint32_t)(end - s->index);
     bool half = net->precision == PRECISION_BF16;
     SparseSum sum = {.n_panels = HIDDEN_PANELS,
-                     .x = net->x,
+                     .x = net->x16 ? NULL : net->x,
+                     .x16 = net->x16,
                      .x_rows = net->x_rows,
                      .start = s->start,
                      .index = s->index,

@@ -49,8 +49,14 @@ double bench_time(Bench *b, const char *name, const char *unit, double (*fn)(voi
         double work = fn(ctx);
         rates[n] = work * 1e9 / (double)(clock_ns() - before);
     }
-    qsort(rates, (size_t)n, sizeof rates[0], by_value);
-    double q[3] = {rates[n / 10], rates[n / 2], rates[n - 1 - n / 10]};
+    return bench_values(b, name, unit, rates, (size_t)n, ref, peak);
+}
+
+double bench_values(Bench *b, const char *name, const char *unit, double *values, size_t n,
+                    double ref, double peak) {
+    assert(n >= 1);
+    qsort(values, n, sizeof *values, by_value);
+    double q[3] = {values[n / 10], values[n / 2], values[n - 1 - n / 10]};
     add_row(b, name, unit, q, ref, peak);
     return q[1];
 }
@@ -59,4 +65,39 @@ void bench_value(Bench *b, const char *name, const char *unit, double value, dou
                  double peak) {
     double q[3] = {value, value, value};
     add_row(b, name, unit, q, ref, peak);
+}
+
+/* 1234567 -> "1.235 M" */
+static const char *short_number(double v, char out[32]) {
+    const char *suffix = v >= 1e9 ? " G" : v >= 1e6 ? " M" : v >= 1e4 ? " k" : "";
+    double unit = v >= 1e9 ? 1e9 : v >= 1e6 ? 1e6 : v >= 1e4 ? 1e3 : 1;
+    snprintf(out, 32, "%.4g%s", v / unit, suffix);
+    return out;
+}
+
+void bench_print_table(const Bench *b, FILE *out) {
+    for (size_t i = 0; i < b->n; i++) {
+        const BenchRow *r = &b->rows[i];
+        char median[32], p10[32], p90[32];
+        fprintf(out, "%-8s %-52s %10s %-15s", r->room, r->name, short_number(r->median, median),
+                r->unit);
+        if (r->p10 != r->p90)
+            fprintf(out, " (%s .. %s)", short_number(r->p10, p10), short_number(r->p90, p90));
+        if (r->ratio_ref > 0) fprintf(out, "  %.2f x ref", r->ratio_ref);
+        if (r->peak_share > 0) fprintf(out, "  %.0f%% of peak", 100 * r->peak_share);
+        fputc('\n', out);
+    }
+}
+
+/* Names and units are ours: nothing in them needs escaping. */
+void bench_print_json(const Bench *b, bool *first, FILE *out) {
+    for (size_t i = 0; i < b->n; i++) {
+        const BenchRow *r = &b->rows[i];
+        fprintf(out,
+                "%s {\"room\": \"%s\", \"name\": \"%s\", \"unit\": \"%s\", \"median\": %.6g, "
+                "\"p10\": %.6g, \"p90\": %.6g, \"ratio_ref\": %.6g, \"peak_share\": %.6g}",
+                *first ? "" : ",\n", r->room, r->name, r->unit, r->median, r->p10, r->p90,
+                r->ratio_ref, r->peak_share);
+        *first = false;
+    }
 }

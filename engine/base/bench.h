@@ -4,7 +4,9 @@
  * positions, FLOP...). Rows collect in a Bench; `dizhu bench` prints them as a table or as JSON. */
 #ifndef DIZHU_ENGINE_BASE_BENCH_H
 #define DIZHU_ENGINE_BASE_BENCH_H
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 typedef struct {
     const char *room; /* static strings, or owned by the caller for the life of the Bench */
@@ -31,5 +33,13 @@ double bench_time(Bench *b, const char *name, const char *unit, double (*fn)(voi
 /* Adds a row measured elsewhere: one value. */
 void bench_value(Bench *b, const char *name, const char *unit, double value, double ref,
                  double peak);
+/* Adds a row measured elsewhere: n >= 1 values, which are sorted here. Returns their median. */
+double bench_values(Bench *b, const char *name, const char *unit, double *values, size_t n,
+                    double ref, double peak);
+
+/* All rows as a table; or as the rows of a JSON list, of which `first` says whether rows were
+ * printed before. The brackets round the list are the caller's.                             */
+void bench_print_table(const Bench *b, FILE *out);
+void bench_print_json(const Bench *b, bool *first, FILE *out);
 
 #endif

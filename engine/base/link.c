@@ -12,6 +12,7 @@
 #include "engine/base/log.h"
 
 enum { DEFAULT_HIGH_WATER = 16, PEER_BYTES = 255, MAX_WAIT = 16, HEARTBEAT_MS = 5000 };
+enum { STREAM_BYTES = 8 << 10 };
 
 struct LinkContext {
     void *zmq;
@@ -83,6 +84,10 @@ static bool set_options(Link *l, const LinkOptions *o) {
               set_int(l, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
               set_int(l, ZMQ_HEARTBEAT_TIMEOUT, 3 * HEARTBEAT_MS) &&
               set_int(l, ZMQ_RECONNECT_IVL, 100) && set_int(l, ZMQ_RECONNECT_IVL_MAX, 1000);
+    // The system's own buffers, megabytes by default, would queue minutes of games behind the few
+    // frames of high_water: back-pressure must reach the sender while they are fresh.
+    if (o->kind == LINK_PUSH || o->kind == LINK_PULL)
+        ok = ok && set_int(l, ZMQ_SNDBUF, STREAM_BYTES) && set_int(l, ZMQ_RCVBUF, STREAM_BYTES);
     if (o->kind == LINK_SUB) {
         if (o->newest_only) ok = ok && set_int(l, ZMQ_CONFLATE, 1);
         ok = ok && set_text(l, ZMQ_SUBSCRIBE, "");

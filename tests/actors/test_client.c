@@ -34,7 +34,8 @@ typedef struct {
     char shm[SHAREDWEIGHTS_NAME_BYTES];
     SharedWeights *shared;
     int lockstep;
-    uint64_t announced; /* sequence of VERSION */
+    const LinkKeys *keys; /* NULL: plain text */
+    uint64_t announced;   /* sequence of VERSION */
     uint32_t version[N_ROLES];
     /* heard */
     int hellos, heartbeats, want_weights;
@@ -49,7 +50,7 @@ static void fake_start(Fake *f) {
     Link **links[3] = {&f->control, &f->pull, &f->pub};
     assert_int_equal(link_context_new(&f->context), ST_OK);
     for (int i = 0; i < 3; i++) {
-        LinkOptions o = {.kind = kinds[i], .bind = true};
+        LinkOptions o = {.kind = kinds[i], .bind = true, .keys = f->keys};
         const char *at = f->endpoint[i][0] ? f->endpoint[i] : "tcp://127.0.0.1:*";
         assert_int_equal(link_open(f->context, &o, at, links[i]), ST_OK);
         snprintf(f->endpoint[i], sizeof f->endpoint[i], "%s", link_endpoint(*links[i]));
@@ -204,9 +205,12 @@ static void fake_serve(Fake *f, bool (*enough)(Fake *), double limit_s) {
 /* ---- the actor process ---- */
 
 static pid_t actor_start(const char *endpoint, const char *const more[]) {
-    const char *args[24] = {PROGRAM_DIR "/dizhu", "actor", "--connect",    endpoint, "--games", "8",
-                            "--precision",        "fp32",  "--refresh-ms", "0"};
-    int n = 10;
+    char parent[16]; /* so that no actor outlives a test that was killed */
+    snprintf(parent, sizeof parent, "%d", (int)getpid());
+    const char *args[24] = {
+        PROGRAM_DIR "/dizhu", "actor", "--connect",    endpoint, "--games",  "8",
+        "--precision",        "fp32",  "--refresh-ms", "0",      "--parent", parent};
+    int n = 12;
     for (int i = 0; more && more[i]; i++) args[n++] = more[i];
     pid_t pid = fork();
     if (pid == 0) {
@@ -252,6 +256,7 @@ static void plays_and_ends_with_the_run(void **state) {
     pid_t pid = actor_start(f->endpoint[0], threads);
     fake_serve(f, has_games, 60);
     assert_int_equal(f->want_weights, 0); /* shared memory it is */
+    assert_true(json_is_true(json_object_get(f->last_beat, "shared")));
     assert_int_equal(f->version_seen[0], 3);
     assert_int_equal(f->last_sequence, f->frames);
     assert_true(json_integer_value(json_object_get(f->last_beat, "decisions")) > 0);
@@ -288,6 +293,7 @@ static void asks_for_weights_without_shared_memory(void **state) {
     pid_t pid = actor_start(f->endpoint[0], NULL);
     fake_serve(f, has_games, 60);
     assert_true(f->want_weights >= 1);
+    assert_true(json_is_false(json_object_get(f->last_beat, "shared")));
     assert_int_equal(f->version_seen[f->games - 1], 11); /* the frame's, not the announced */
     bye(f);
     assert_int_equal(actor_end(pid), 0);
@@ -362,6 +368,42 @@ static void blocked_but_alive(void **state) {
     fake_free(f);
 }
 
+/* With the learner's key, given as text or in a file, an actor joins; without it nobody hears it.
+ */
+static void keys_are_needed(void **state) {
+    (void)state;
+    LinkKeys keys;
+    char path[] = "/tmp/dizhu-test-key-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    unlink(path); /* keys are only written to a new file */
+    assert_int_equal(link_keys_new(&keys), ST_OK);
+    assert_int_equal(link_keys_save(&keys, path), ST_OK);
+    Fake *f = fake_new(true);
+    fake_stop(f);
+    f->keys = &keys;
+    fake_start(f);
+    fake_publish(f, 3);
+    pid_t stranger = actor_start(f->endpoint[0], NULL);
+    const char *const text[] = {"--server-key", keys.public_key, NULL};
+    const char *const file[] = {"--server-key", path, NULL};
+    for (int i = 0; i < 2; i++) {
+        f->games = f->hellos = f->heartbeats = 0;
+        pid_t pid = actor_start(f->endpoint[0], i == 0 ? text : file);
+        fake_serve(f, has_games, 60);
+        assert_int_equal(f->hellos, 1); /* not the stranger's */
+        assert_int_equal(json_integer_value(json_object_get(f->last_hello, "pid")), pid);
+        bye(f);
+        assert_int_equal(actor_end(pid), 0);
+    }
+    kill(stranger, SIGTERM);
+    assert_int_equal(actor_end(stranger), 0);
+    unlink(path);
+    fake_stop(f);
+    fake_free(f);
+}
+
 static bool one_frame(Fake *f) { return f->frames >= 1; }
 static bool two_frames(Fake *f) { return f->frames >= 2; }
 
@@ -392,7 +434,7 @@ static void lockstep_waits_for_its_answer(void **state) {
     fake_free(f);
 }
 
-/* Started with --parent, it ends when that process is killed. */
+/* Started with --parent (as all here), it ends when that process is killed. */
 static void ends_with_its_parent(void **state) {
     (void)state;
     Fake *f = fake_new(false);
@@ -400,10 +442,7 @@ static void ends_with_its_parent(void **state) {
     assert_int_equal(pipe(pipes), 0);
     pid_t parent = fork();
     if (parent == 0) {
-        char own[16];
-        snprintf(own, sizeof own, "%d", (int)getpid());
-        const char *const more[] = {"--parent", own, NULL};
-        pid_t actor = actor_start(f->endpoint[0], more);
+        pid_t actor = actor_start(f->endpoint[0], NULL);
         if (write(pipes[1], &actor, sizeof actor) < 0) _exit(1);
         for (;;) pause();
     }
@@ -435,6 +474,7 @@ int main(void) {
         cmocka_unit_test(other_rules_are_exit_1),
         cmocka_unit_test(outlives_its_learner),
         cmocka_unit_test(blocked_but_alive),
+        cmocka_unit_test(keys_are_needed),
         cmocka_unit_test(lockstep_waits_for_its_answer),
         cmocka_unit_test(ends_with_its_parent),
     };

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "nets/weights.h"
+
 enum { OUT_BYTES = 1 << 20 };
 static char out[OUT_BYTES];
 
@@ -138,12 +140,53 @@ static void signature_is_stable(void **state) {
     assert_string_equal(first, out);
 }
 
+/* Random weights through every number format: the last file must differ from the first by no more
+ * than int8 rounds, and hold the same metadata. */
+static void converts_weights(void **state) {
+    (void)state;
+    char dir[] = "/tmp/dizhu-convert-XXXXXX", path[64];
+    assert_non_null(mkdtemp(dir));
+    Weights w, back;
+    assert_int_equal(weights_new(&w), ST_OK);
+    for (int r = 0; r < N_ROLES; r++) net_init((Role)r, 5, w.params[r]);
+    w.info.frames = 12345;
+    snprintf(path, sizeof path, "%s/a", dir);
+    assert_int_equal(weights_save(&w, DTYPE_F32, path), ST_OK);
+
+    assert_int_equal(run("dizhu convert %s/a %s/b --dtype int8 && dizhu convert %s/b %s/c "
+                         "--dtype fp32 && test $(stat -c %%s %s/b) -lt $(stat -c %%s %s/c)",
+                         dir, dir, dir, dir, dir, dir),
+                     0);
+    snprintf(path, sizeof path, "%s/c", dir);
+    assert_int_equal(weights_load(path, &back), ST_OK);
+    assert_int_equal(back.info.frames, 12345);
+    float largest = 0, rounded = 0;
+    for (size_t i = 0; i < net_layout(ROLE_LANDLORD)->n_params; i++) {
+        float d = w.params[0][i] - back.params[0][i];
+        largest = largest > d * d ? largest : d * d;
+        rounded += d != 0;
+    }
+    assert_true(largest < 0.00035f * 0.00035f &&
+                rounded > 1e6f); /* half a step of 1/sqrt(128) / 127 */
+
+    assert_int_equal(run("dizhu convert %s/a %s/b 2>&1", dir, dir), 1);
+    assert_true(says("exists already"));
+    assert_int_equal(run("head -c 100000 %s/a >%s/cut; dizhu convert %s/cut %s/d 2>&1; rc=$?; "
+                         "test ! -e %s/d && exit $rc",
+                         dir, dir, dir, dir, dir),
+                     1);
+    weights_free(&w);
+    weights_free(&back);
+    assert_int_equal(run("rm -r %s", dir), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plays_whole_games_through_a_pipe),
         cmocka_unit_test(same_seed_same_game),
         cmocka_unit_test(bad_input_is_answered),
         cmocka_unit_test(eval_prints_exactly_its_keys),
+        cmocka_unit_test(converts_weights),
         cmocka_unit_test(exit_codes),
         cmocka_unit_test(interrupted_eval_fails),
         cmocka_unit_test(signature_is_stable),

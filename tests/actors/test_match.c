@@ -64,6 +64,24 @@ static void threads_change_nothing(void **state) {
     }
 }
 
+/* A match in two parts is the match. */
+static void parts_make_the_whole(void **state) {
+    (void)state;
+    Policy *x = open_policy("rule", RULES_DOUZERO), *y = open_policy("random", RULES_DOUZERO);
+    MatchConfig c = {.rules = RULES_DOUZERO, .seed = 5, .decks = 300, .threads = 2};
+    MatchResult whole, a, b;
+    assert_int_equal(match_play(&c, x, y, &whole), ST_OK);
+    c.decks = 100;
+    assert_int_equal(match_play(&c, x, y, &a), ST_OK);
+    c.first = 100;
+    c.decks = 200;
+    assert_int_equal(match_play(&c, x, y, &b), ST_OK);
+    assert_true(fabs(a.adp.mean + 2 * b.adp.mean - 3 * whole.adp.mean) < 1e-9);
+    assert_true(fabs(a.wp.mean + 2 * b.wp.mean - 3 * whole.wp.mean) < 1e-9);
+    policy_free(x);
+    policy_free(y);
+}
+
 /* The interval of a share p over n decks is 1.96 sqrt(p (1 - p) / (n - 1)). */
 static void intervals_are_right(void **state) {
     (void)state;
@@ -106,9 +124,10 @@ static void stopping_is_not_success(void **state) {
 int main(void) {
     move_init();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_players_draw),     cmocka_unit_test(sides_are_opposite),
-        cmocka_unit_test(threads_change_nothing), cmocka_unit_test(intervals_are_right),
-        cmocka_unit_test(no_decks_is_an_error),   cmocka_unit_test(stopping_is_not_success),
+        cmocka_unit_test(equal_players_draw),      cmocka_unit_test(sides_are_opposite),
+        cmocka_unit_test(threads_change_nothing),  cmocka_unit_test(parts_make_the_whole),
+        cmocka_unit_test(intervals_are_right),     cmocka_unit_test(no_decks_is_an_error),
+        cmocka_unit_test(stopping_is_not_success),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,8 +92,8 @@ static void docs_example(void **state) {
     char line[200];
     while (fgets(line, sizeof line, page) != NULL) {
         unsigned at, byte;
-        int used;
-        if (sscanf(line, "    %4x:%n", &at, &used) != 1 || at != n) continue;
+        int used = 0; // stays so unless the colon is there too
+        if (sscanf(line, "    %4x:%n", &at, &used) != 1 || used == 0 || at != n) continue;
         for (char *s = line + used; sscanf(s, " %2x%n", &byte, &used) == 1 && n < sizeof shown;
              s += used)
             shown[n++] = (uint8_t)byte;

@@ -14,3 +14,10 @@ if(TARGET engine_wasm AND NODE)
 else()
   message(STATUS "     engine.wasm is not tested: clang, wasm-ld or node is missing")
 endif()
+
+# These run the real program.
+target_link_libraries(engine.commands PRIVATE PkgConfig::jansson)
+add_dependencies(engine.commands dizhu)
+
+# Counts what the engine allocates.
+target_link_options(engine.allocation PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)

@@ -6,9 +6,8 @@
 
 #include "engine/playout.h"
 #include "engine/record.h"
+#include "page.h"
 #include <cmocka.h>
-#include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,38 +27,10 @@ static void sample(RulesetId rules, uint64_t index, Record *r) {
         if (rng_below(&rng, 10) == 0) r->explored[i / 8] |= (uint8_t)(1 << i % 8);
 }
 
-/* The bytes of the first ```hex block of a page: two digits each, `#` comments. */
-static size_t hex_block(const char *path, uint8_t *out, size_t max) {
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    char line[256];
-    size_t n = 0;
-    bool in = false;
-    while (fgets(line, sizeof line, f)) {
-        if (strncmp(line, "```", 3) == 0) {
-            if (in) break;
-            in = strncmp(line, "```hex", 6) == 0;
-            continue;
-        }
-        line[strcspn(line, "#")] = '\0';
-        for (char *p = line; in && *p;) {
-            if (isspace((unsigned char)*p)) {
-                p++;
-                continue;
-            }
-            assert_true(n < max && isxdigit((unsigned char)p[0]) && isxdigit((unsigned char)p[1]));
-            out[n++] = (uint8_t)strtoul((char[]){p[0], p[1], 0}, NULL, 16);
-            p += 2;
-        }
-    }
-    fclose(f);
-    return n;
-}
-
 static void worked_example(void **state) {
     (void)state;
     uint8_t page[RECORD_MAX_BYTES], bytes[RECORD_MAX_BYTES];
-    size_t n = hex_block(SOURCE_DIR "/docs/record.md", page, sizeof page), used;
+    size_t n = page_hex("record.md", page, sizeof page), used;
     Record r = {0}, want;
     Game end;
     sample(RULES_BOTZONE, 11585, &want);

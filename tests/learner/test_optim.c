@@ -167,6 +167,9 @@ static void test_schedules(void **state) {
     assert_true(fabs(optim_lr(&c, 20) - 5) < 1e-12);
     assert_true(fabs(optim_lr(&c, 15) - (5 + 3 * sqrt(0.5))) < 1e-12);
     for (uint64_t s = 4; s < 40; s++) assert_true(optim_lr(&c, s) <= optim_lr(&c, s - 1));
+    c.schedule = SCHEDULE_SQRT; // from 8 at step 10 as 1/sqrt, not below 2
+    assert_true(optim_lr(&c, 10) == 8 && fabs(optim_lr(&c, 40) - 4) < 1e-12);
+    assert_true(optim_lr(&c, 160) == 2 && optim_lr(&c, 100000) == 2);
     for (int i = 0; i < N_OPTIMS; i++) assert_int_equal(optim_find(optim_name(i)), i);
     for (int i = 0; i < N_SCHEDULES; i++) assert_int_equal(schedule_find(schedule_name(i)), i);
     assert_int_equal(optim_find("sgdd"), -1);
@@ -176,7 +179,7 @@ static void test_bad_settings(void **state) {
     (void)state;
     const OptimConfig good = optim_defaults(OPTIM_RMSPROP);
     assert_int_equal(optim_check(&good), ST_OK);
-    for (int i = 0; i < 14; i++) {
+    for (int i = 0; i < 15; i++) {
         OptimConfig c = good;
         switch (i) {
         case 0: c.lr = 0; break;
@@ -193,6 +196,7 @@ static void test_bad_settings(void **state) {
         case 11: c.lr_end = 1; break;
         case 12: c.schedule = SCHEDULE_COSINE; break; // from 0 to 0
         case 13: c.schedule = SCHEDULE_COSINE, c.warmup = 10, c.decay_to = 20; break;
+        case 14: c.schedule = SCHEDULE_SQRT; break; // from 0
         }
         Optim *o = NULL;
         assert_int_equal(optim_new(&c, 1, kernels_get(), &o), ST_INVALID);
