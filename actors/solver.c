@@ -18,8 +18,10 @@ struct Solver {
     Entry *table;
     uint64_t mask;
     uint64_t nodes, limit;
-    Hand *moves; /* of all nodes on the path */
+    Move *moves; /* of all nodes on the path */
+    int *order;  /* theirs: higher is tried earlier */
     size_t n_moves;
+    Hand legal[MOVEGEN_MAX];
 };
 
 Status solver_new(const Ruleset *rules, int table_bits, Solver **out) {
@@ -29,7 +31,8 @@ Status solver_new(const Ruleset *rules, int table_bits, Solver **out) {
     s->mask = (1ull << table_bits) - 1;
     s->table = calloc(s->mask + 1, sizeof *s->table);
     s->moves = malloc((STACK_MOVES + MOVEGEN_MAX) * sizeof *s->moves);
-    if (!s->table || !s->moves) {
+    s->order = malloc((STACK_MOVES + MOVEGEN_MAX) * sizeof *s->order);
+    if (!s->table || !s->moves || !s->order) {
         solver_free(s);
         return ST_NOMEM;
     }
@@ -41,6 +44,7 @@ void solver_free(Solver *s) {
     if (!s) return;
     free(s->table);
     free(s->moves);
+    free(s->order);
     free(s);
 }
 
@@ -110,70 +114,73 @@ static void hash(const Ending *e, uint64_t *key, uint64_t *check) {
 
 /* ---- which play first ---- */
 
-/* Higher is tried earlier. */
 static int lead_order(const Move *m) {
     if (move_is_bomb(m)) return -100 - m->rank;
     return 16 * m->size - m->rank;
 }
 
-static int answer_order(const Move *m) { return move_is_bomb(m) ? -100 - m->rank : 50 - m->rank; }
+/* Passing comes after the plays that are no bombs, or first if the partner owns the trick. */
+static int answer_order(const Move *m, bool partner_leads) {
+    if (m->cards == 0) return partner_leads ? 1000 : 0;
+    return move_is_bomb(m) ? -100 - m->rank : 50 - m->rank;
+}
+
+/* The legal plays of the seat to act, onto the stack; forced passes are played first. Returns their
+ * number. */
+static int next_choice(Solver *s, Ending *e) {
+    int n = 0;
+    while (e->last.cards &&
+           (n = movegen_answers(s->rules, e->hand[e->turn], &e->last, s->legal)) == 0)
+        pass_turn(e);
+    bool leading = e->last.cards == 0;
+    if (leading) n = movegen_leads(s->rules, e->hand[e->turn], s->legal);
+    else s->legal[n++] = 0;
+    bool partner_leads = e->turn != ROLE_LANDLORD && e->leader != ROLE_LANDLORD;
+    Move *moves = s->moves + s->n_moves;
+    int *order = s->order + s->n_moves;
+    for (int i = 0; i < n; i++) {
+        moves[i] = s->legal[i] ? move_classify(s->rules, s->legal[i]) : (Move){0};
+        order[i] = leading ? lead_order(&moves[i]) : answer_order(&moves[i], partner_leads);
+    }
+    return n;
+}
+
+/* Takes the most promising of the plays at..n to place `at`. */
+static void bring_best(Move *moves, int *order, int at, int n) {
+    int best = at;
+    for (int k = at + 1; k < n; k++)
+        if (order[k] > order[best]) best = k;
+    Move m = moves[best];
+    int o = order[best];
+    moves[best] = moves[at];
+    order[best] = order[at];
+    moves[at] = m;
+    order[at] = o;
+}
 
 /* The landlord wins: 1 or 0; -1: the limit is reached. */
 static int solve(Solver *s, Ending e);
 
-static int after(Solver *s, const Ending *e, const Move *m) {
-    if (m->cards == e->hand[e->turn]) return e->turn == ROLE_LANDLORD;
-    Ending next = *e;
-    if (m->cards) play_turn(&next, m);
-    else pass_turn(&next);
-    return solve(s, next);
-}
-
-/* Tries the plays moves[0..n) in order of promise until one proves the mover's win. */
-static int try_plays(Solver *s, const Ending *e, Hand *moves, int n, bool leading) {
-    int good = e->turn == ROLE_LANDLORD, found = !good;
-    bool partner_leads = !leading && e->turn != ROLE_LANDLORD && e->leader != ROLE_LANDLORD;
-    int order[256];
-    bool ordered = n <= 256;
-    for (int i = 0; ordered && i < n; i++) {
-        Move m = move_classify(s->rules, moves[i]);
-        order[i] = moves[i] == 0 ? (partner_leads ? 1000 : 0)
-                   : leading     ? lead_order(&m)
-                                 : answer_order(&m);
-    }
+/* Tries the n plays on top of the stack until one proves the mover's win. */
+static int try_plays(Solver *s, const Ending *e, int n) {
+    Move *moves = s->moves + s->n_moves;
+    int *order = s->order + s->n_moves, good = e->turn == ROLE_LANDLORD;
+    if (s->n_moves + (size_t)n > STACK_MOVES) return -1;
+    s->n_moves += (size_t)n;
+    int v = !good;
     for (int i = 0; i < n; i++) {
-        int best = i;
-        for (int k = i + 1; ordered && k < n; k++)
-            if (order[k] > order[best]) best = k;
-        Hand h = moves[best];
-        moves[best] = moves[i];
-        if (ordered) order[best] = order[i];
-        Move m = move_classify(s->rules, h);
-        int v = after(s, e, &m);
-        if (v < 0 || v == good) return v;
+        bring_best(moves, order, i, n);
+        Ending next = *e;
+        if (moves[i].cards) play_turn(&next, &moves[i]);
+        else pass_turn(&next);
+        v = solve(s, next);
+        if (v < 0 || v == good) break;
     }
-    return found;
+    s->n_moves -= (size_t)n;
+    return v;
 }
 
-/* Plays forced passes; returns the plays of the first seat that has a choice. */
-static int next_choice(Solver *s, Ending *e, Hand *moves, bool *leading) {
-    for (;;) {
-        Hand hand = e->hand[e->turn];
-        if (!e->last.cards) {
-            *leading = true;
-            return movegen_leads(s->rules, hand, moves);
-        }
-        int n = movegen_answers(s->rules, hand, &e->last, moves);
-        if (n > 0) {
-            *leading = false;
-            moves[n] = 0;
-            return n + 1;
-        }
-        pass_turn(e);
-    }
-}
-
-/* Can the mover end the game with this play? */
+/* Can the mover end the game with one play? */
 static bool goes_out(const Solver *s, const Ending *e) {
     Move m = move_classify(s->rules, e->hand[e->turn]);
     if (m.type == MOVE_NONE) return false;
@@ -183,17 +190,13 @@ static bool goes_out(const Solver *s, const Ending *e) {
 static int solve(Solver *s, Ending e) {
     if (s->nodes >= s->limit) return -1;
     s->nodes++;
-    Hand *moves = s->moves + s->n_moves;
-    bool leading;
-    int n = next_choice(s, &e, moves, &leading);
     if (goes_out(s, &e)) return e.turn == ROLE_LANDLORD;
     uint64_t key, check;
     hash(&e, &key, &check);
     Entry *entry = &s->table[key & s->mask];
     if (entry->key == key && (entry->check & ~1ull) == check) return (int)(entry->check & 1);
-    s->n_moves += (size_t)n;
-    int v = s->n_moves < STACK_MOVES ? try_plays(s, &e, moves, n, leading) : -1;
-    s->n_moves -= (size_t)n;
+    int n = next_choice(s, &e);
+    int v = goes_out(s, &e) ? e.turn == ROLE_LANDLORD : try_plays(s, &e, n);
     if (v >= 0) *entry = (Entry){key, check | (uint64_t)v};
     return v;
 }
