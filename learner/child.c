@@ -160,9 +160,11 @@ const char *child_death(int status, char *out, int cap) {
     return out;
 }
 
-bool child_back_off(Child *c) {
+bool child_back_off(Child *c, int status, bool at_work) {
     double now = clock_s(), wait = 0.25;
-    c->quick_deaths = now - c->started < quick_s ? c->quick_deaths + 1 : 0;
+    bool from_outside = at_work && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    bool quick = now - c->started < quick_s && !from_outside;
+    c->quick_deaths = quick ? c->quick_deaths + 1 : 0;
     for (int i = 1; i < c->quick_deaths && wait < longest_wait_s; i++) wait *= 2;
     c->start_at = now + (c->quick_deaths ? wait : 0);
     return c->quick_deaths >= MAX_QUICK_DEATHS;

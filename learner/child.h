@@ -55,7 +55,8 @@ bool child_ended(Child *c, int *status, void (*line)(void *, const Child *, cons
                  void *ctx);
 /* "exit code 1", "killed by signal 9 (Killed)". */
 const char *child_death(int status, char *out, int cap);
-/* After an end that was not wanted: sets start_at; true: it has died at once too often, give up. */
-bool child_back_off(Child *c);
+/* After an end that was not wanted: sets start_at; true: it has died at once too often, give up. An
+ * end from outside (SIGKILL of one that was at work) is no reason ever to give up.          */
+bool child_back_off(Child *c, int status, bool at_work);
 
 #endif
