@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 
 #include "engine/base/file.h"
-#include "engine/game.h"
 #include "learner/optim.h"
 #include "learner/runfolder.h"
+#include "nets/trainer.h"
 
 enum { N_OPTIONS = 48, AUTO_BATCHES = 4, LEAST_PART = 40 };
 
@@ -280,4 +280,16 @@ int settings_threads(const Settings *s) {
 
 int settings_buffer(const Settings *s) {
     return s->buffer ? s->buffer : AUTO_BATCHES * least_buffer(s);
+}
+
+/* Megabytes as measured: the nets are the same in every run. A learner's includes shared memory and
+ * a checkpoint on its way to disk; PART is a further thread of a net.                         */
+enum { LEARNER_MB = 290, PART_MB = 18, ACTOR_MB = 42, ACTOR_THREAD_MB = 10 };
+static const double batch_sample_mb = 0.11;
+
+int settings_memory_mb(const Settings *s) {
+    int parts = settings_threads(s) > N_ROLES ? settings_threads(s) - N_ROLES : 0;
+    double buffers = (double)settings_buffer(s) * N_ROLES * sizeof(Sample) / 1e6;
+    return LEARNER_MB + parts * PART_MB + (int)(s->batch * batch_sample_mb + buffers) +
+           settings_actors(s) * (ACTOR_MB + ACTOR_THREAD_MB * s->act_threads);
 }

@@ -87,6 +87,8 @@ int settings_cores(void);
 int settings_actors(const Settings *s);
 int settings_threads(const Settings *s);
 int settings_buffer(const Settings *s);
+/* Megabytes that learner and actors of this machine take together at most; within a fifth. */
+int settings_memory_mb(const Settings *s);
 /* Samples by which a batch moves on, for settings->uses. */
 int settings_advance(const Settings *s);
 
