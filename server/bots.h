@@ -18,9 +18,9 @@ typedef struct {
 
 typedef struct {
     uint64_t asked, jobs, taken, batches; /* jobs: answered; taken: by bots_take */
-    double busy_s;                 /* of all workers */
-    int waiting;                   /* urgent jobs not yet begun */
-    uint64_t loads;                /* nets loaded */
+    double busy_s;                        /* of all workers */
+    int waiting;                          /* urgent jobs not yet begun */
+    uint64_t loads;                       /* nets loaded */
 } BotsStats;
 
 typedef struct Bots Bots;
