@@ -32,10 +32,20 @@ typedef struct {
 } Process;
 
 static inline void process_start(Process *p) {
-    char db[96], log[96], model[96], line[128] = "";
-    const char *args[32] = {
-        PROGRAM_DIR "/dizhu-serve", "--port", "0", "--db", db, "--log", log, "--think", "0"};
-    int n = 9, fds[2];
+    char db[96], log[96], model[96], page[96], line[128] = "";
+    const char *args[32] = {PROGRAM_DIR "/dizhu-serve",
+                            "--port",
+                            "0",
+                            "--db",
+                            db,
+                            "--log",
+                            log,
+                            "--think",
+                            "0",
+                            "--web",
+                            page};
+    int n = 11, fds[2];
+    snprintf(page, sizeof page, "%s/page", p->dir);
     snprintf(db, sizeof db, "%s/db.sqlite", p->dir);
     snprintf(log, sizeof log, "%s/log.txt", p->dir);
     snprintf(model, sizeof model, "%s/net.safetensors", p->dir);
@@ -62,7 +72,19 @@ static inline void process_start(Process *p) {
     assert_in_range(p->port, 1, 65535);
 }
 
-/* A folder with, if wanted, a random net in it. */
+/* A page of one file, so that `GET /` has an answer that a refusal can be told from. */
+static inline void process_page(const Process *p) {
+    char path[96];
+    snprintf(path, sizeof path, "%s/page", p->dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/page/index.html", p->dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("<!doctype html><title>page</title>", f);
+    fclose(f);
+}
+
+/* A folder with a page and, if wanted, a random net in it. */
 static inline void process_new(Process *p, bool net) {
     char path[96];
     memset(p, 0, sizeof *p);
@@ -70,6 +92,7 @@ static inline void process_new(Process *p, bool net) {
     move_init();
     snprintf(p->dir, sizeof p->dir, "/tmp/dizhu-test-XXXXXX");
     assert_non_null(mkdtemp(p->dir));
+    process_page(p);
     if (!net) return;
     Weights w;
     memset(&w, 0, sizeof w);
