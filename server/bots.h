@@ -10,7 +10,7 @@
 typedef struct {
     int workers;
     const char *model; /* weights file; NULL: none */
-    const char *run;   /* run folder whose newest weights go before the model; NULL: none */
+    const char *run;   /* run folder (pick.h: when its weights go before the model); NULL: none */
     Precision precision;
     void (*wake)(void *ctx); /* called by workers; NULL: none */
     void *ctx;
