@@ -109,7 +109,12 @@ static void look(Bots *b, const char *path) {
     b->seen = st.st_mtim;
     b->seen_size = st.st_size;
     NetSet *fresh, *old;
-    if (netset_load(path, b->config.precision, &fresh) != ST_OK) return;
+    if (netset_load(path, b->config.precision, &fresh) != ST_OK) {
+        pthread_mutex_lock(&b->lock);
+        b->stats.refused++;
+        pthread_mutex_unlock(&b->lock);
+        return;
+    }
     log_info("bots play with %s (%s, %s)", fresh->name,
              ruleset_get((RulesetId)fresh->info.ruleset)->name,
              objective_name((Objective)fresh->info.objective));

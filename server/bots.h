@@ -20,7 +20,7 @@ typedef struct {
     uint64_t asked, jobs, taken, batches; /* jobs: answered; taken: by bots_take */
     double busy_s;                        /* of all workers */
     int waiting;                          /* urgent jobs not yet begun */
-    uint64_t loads;                       /* nets loaded */
+    uint64_t loads, refused;              /* nets loaded; files that were none */
 } BotsStats;
 
 typedef struct Bots Bots;

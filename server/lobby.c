@@ -331,6 +331,10 @@ void lobby_free(Lobby *l) {
     if (!l) return;
     for (size_t i = 0; l->rooms && i < l->n_buckets; i++)
         while (l->rooms[i]) room_forget(l->rooms[i]);
+    for (Room *r = l->closing, *next; r; r = next) {
+        next = r->hash_next;
+        room_free(r);
+    }
     for (size_t i = 0; l->sessions && i < l->n_buckets; i++)
         while (l->sessions[i]) {
             Session *s = l->sessions[i];

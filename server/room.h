@@ -78,6 +78,7 @@ StoreRoom room_to_store(const Room *r);
 /* Puts a person whose line is lost into a seat, as after a restart. */
 void room_restore_person(Room *r, Session *s, int seat);
 void room_forget(Room *r); /* frees it in silence; the database keeps it */
+void room_free(Room *r);   /* one that is closed */
 
 /* play.c, and ending.c */
 void play_start(Room *r);                             /* deals; all seats are taken */

@@ -24,6 +24,8 @@
 /* after what it needs */
 #include <cmocka.h>
 
+enum { WAIT_MS = 60000 }; /* for an answer, however slow the machine is */
+
 typedef struct {
     char dir[64];
     pid_t pid;
@@ -43,8 +45,9 @@ static inline void process_start(Process *p) {
                             "--think",
                             "0",
                             "--web",
-                            page};
-    int n = 11, fds[2];
+                            page,
+                            "--with-parent"}; // a test that fails leaves none behind
+    int n = 12, fds[2];
     snprintf(page, sizeof page, "%s/page", p->dir);
     snprintf(db, sizeof db, "%s/db.sqlite", p->dir);
     snprintf(log, sizeof log, "%s/log.txt", p->dir);
@@ -143,7 +146,7 @@ static inline int http_raw(int port, const void *request, size_t n, char **answe
                              .sin_port = htons((uint16_t)port),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM, 0), status = 0;
-    struct timeval wait = {5, 0};
+    struct timeval wait = {WAIT_MS / 1000, 0};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
     for (size_t at = 0; at < n;) {
@@ -201,12 +204,12 @@ static inline void ws_say(WsClient *c, const char *fmt, ...) {
     assert_int_equal(wsclient_send(c, text, (size_t)n), ST_OK);
 }
 
-/* The next message of a type; NULL: the connection was closed first. Fails after five seconds. */
+/* The next message of a type; NULL: the connection was closed first. Fails after a minute. */
 static inline json_t *ws_find(WsClient *c, const char *type) {
     const char *text;
     size_t n;
     for (;;) {
-        Status st = wsclient_recv(c, 5000, &text, &n);
+        Status st = wsclient_recv(c, WAIT_MS, &text, &n);
         if (st == ST_PEER) return NULL;
         if (st != ST_OK) fail_msg("no message %s", type);
         json_t *o = json_loadb(text, n, 0, NULL);
