@@ -6,6 +6,7 @@
 
 int cmd_actor(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_botzone(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
 int cmd_moves(int argc, char **argv);

@@ -22,6 +22,7 @@ static const Entry entries[] = {
     {"bench", cmd_bench, NULL, "measure a room: engine, nets, actors, learner, pipeline"},
     {"play", cmd_play, NULL, "play in the terminal"},
     {"eval", cmd_eval, NULL, "one agent against another, on the same deals both ways"},
+    {"botzone", cmd_botzone, NULL, "answer a Botzone judge on stdin"},
     {"moves", cmd_moves, NULL, "legal moves of a hand"},
     {"perft", cmd_perft, NULL, "counts of move sequences"},
     {"replay", cmd_replay, NULL, "show the games of a record file"},

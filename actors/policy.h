@@ -19,8 +19,9 @@ typedef struct {
     const Game *game;  /* in PHASE_PLAY; the seat to act is game->turn */
     const Hand *legal; /* game_legal(game), n_legal >= 1 */
     int n_legal;
-    Rng *rng;   /* the game's own chance */
-    int choice; /* out: an index into legal */
+    Rng *rng;        /* the game's own chance */
+    double deadline; /* clock_s by which the choice should be made; 0: none */
+    int choice;      /* out: an index into legal */
 } Decision;
 
 /* Opens a policy by name for play under a ruleset. A net file is loaded and packed in the given
