@@ -2,6 +2,7 @@
  * dizhu-learn, which links what they need.                                                  */
 #include "actors/become.h"
 #include "actors/bench_actors.h"
+#include "actors/bench_search.h"
 #include "actors/commands.h"
 #include "engine/base/options.h"
 #include "engine/bench_engine.h"
@@ -21,8 +22,8 @@ static Status engine_room(Bench *b, const char *weights) {
 }
 
 static const Room rooms[] = {
-    {"engine", engine_room}, {"nets", bench_nets}, {"actors", bench_actors},
-    {"learner", NULL},       {"pipeline", NULL},
+    {"engine", engine_room},  {"nets", bench_nets}, {"actors", bench_actors},
+    {"search", bench_search}, {"learner", NULL},    {"pipeline", NULL},
 };
 enum { N_ROOMS = sizeof rooms / sizeof *rooms };
 
@@ -68,9 +69,10 @@ int cmd_bench(int argc, char **argv) {
         {0}};
     const Command c = {
         .usage = "dizhu bench ROOM... [options]",
-        .about = "Times rooms: engine, nets, actors; learner, pipeline (alone). `dizhu bench "
-                 "signature`\n"
-                 "prints a hash of the rule policy's play, which only a change of play may change.",
+        .about =
+            "Times rooms: engine, nets, actors, search; learner, pipeline (alone). `dizhu bench "
+            "signature`\n"
+            "prints a hash of the rule policy's play, which only a change of play may change.",
         .options = options,
         .min_args = 1,
         .max_args = 16};

@@ -269,12 +269,12 @@ static void plays_what_the_policy_plays(const char *name, int games) {
 
 static void rule_in_both_modes(void **state) {
     (void)state;
-    plays_what_the_policy_plays("rule", 60);
+    plays_what_the_policy_plays("rule", 30);
 }
 
 static void random_in_both_modes(void **state) {
     (void)state;
-    plays_what_the_policy_plays("random", 150);
+    plays_what_the_policy_plays("random", 60);
 }
 
 /* A net sees the history too. */
@@ -288,14 +288,14 @@ static void net_in_both_modes(void **state) {
     assert_int_equal(weights_save(&w, DTYPE_F32, path), ST_OK);
     weights_free(&w);
     snprintf(name, sizeof name, "net:%s", path);
-    plays_what_the_policy_plays(name, 3);
+    plays_what_the_policy_plays(name, 1);
     remove(path);
 }
 
 /* The number of games of the round trip: DIZHU_GAMES, else few. */
 static int round_trip_games(void) {
     const char *text = getenv("DIZHU_GAMES");
-    return text ? atoi(text) : 200;
+    return text ? atoi(text) : 80;
 }
 
 /* Judge and bot, in both modes, random and sensible play by turns: play_game fails on any fault. */
