@@ -37,7 +37,7 @@ static double solve_one(SolverBed *bed) {
     return (double)(solver_nodes(bed->solver) - before);
 }
 
-/* Each ending meets a fresh table: what it would find of itself in a used one is no work. */
+/* A new table before the endings come again: to find one of them solved is no work. */
 static Status renew(SolverBed *bed) {
     if (bed->at % bed->n) return ST_OK;
     solver_free(bed->solver);
