@@ -171,7 +171,12 @@ static void settled(void *ctx, uint64_t sequence) {
 
 static Status start_threads(Learn *l) {
     const Settings *s = l->s;
-    TRY(buffers_new(s->batch, settings_advance(s), settings_buffer(s), &l->buffers));
+    BuffersConfig b = {.batch = s->batch,
+                       .advance = settings_advance(s),
+                       .capacity = settings_buffer(s),
+                       .pool = settings_shuffle(s),
+                       .seed = s->seed};
+    TRY(buffers_new(&b, &l->buffers));
     TRY(crew_start(settings_threads(s), s->batch, l->net, l->buffers, step_done, l, &l->crew));
     InboxConfig c = {.run = l->run,
                      .seed = s->seed,

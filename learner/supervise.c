@@ -259,7 +259,17 @@ static void evaluate_last(Supervisor *v, struct pollfd *p) {
     progressline_clear(&v->voice.line);
 }
 
+/* What is about to be started, and what it takes: better said now than found out in hours. */
+static void say_plan(Supervisor *v) {
+    int need = settings_memory_mb(v->s), most = machine_free_mb();
+    voice_say(&v->voice, LOG_INFO, "cores %d, actors %d, learner threads %d; memory about %d MB",
+              v->machine.n_cores, v->n_actors, settings_threads(v->s), need);
+    if (most > 0 && most < need)
+        voice_event(&v->voice, LOG_WARN, "only %d MB of memory are free", most);
+}
+
 static void run(Supervisor *v, struct pollfd *p) {
+    say_plan(v);
     start_what_is_due(v);
     while (!v->ending || v->learner.pid > 0) {
         listen_to_all(v, p);
