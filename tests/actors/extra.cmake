@@ -7,7 +7,8 @@ foreach(function malloc calloc realloc aligned_alloc posix_memalign free)
   target_link_options(actors.no_alloc PRIVATE -Wl,--wrap=${function})
 endforeach()
 target_sources(actors.export PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/actors/export_side.c)
-set_tests_properties(actors.botzone actors.export actors.external actors.arena PROPERTIES TIMEOUT 900)
+set_tests_properties(actors.botzone actors.export actors.external actors.arena actors.search PROPERTIES
+  TIMEOUT 900)
 # Their long forms: 10,000 games between judge and bot in both modes, 1,000 of the exported bot.
 add_test(NAME actors.botzone_long COMMAND actors.botzone)
 set_tests_properties(actors.botzone_long PROPERTIES LABELS slow TIMEOUT 1800 ENVIRONMENT DIZHU_GAMES=10000)

@@ -192,14 +192,14 @@ static void shuffle_hidden(Game *g, Rng *rng) {
 /* With a number of playouts the choice is a function of the seed and of what the seat knows. */
 static void playouts_are_deterministic(void **state) {
     (void)state;
-    Policy *p = open_policy("search:%s,playouts=64,gap=5,window=5,solve_cards=0");
+    Policy *p = open_policy("search:%s,playouts=32,gap=5,window=5,solve_cards=0");
     PolicyScratch *one, *other;
     Rng rng;
     rng_init(&rng, 5, 6);
     assert_int_equal(policyscratch_new(&one), ST_OK);
     assert_int_equal(policyscratch_new(&other), ST_OK);
     int differ = 0, n = 0;
-    for (uint64_t i = 0; n < 60; i++) {
+    for (uint64_t i = 0; n < 24; i++) {
         Game g, h;
         if (!make_position(RULES_DOUZERO, i, 14 + (int)(i % 30), &g)) continue;
         h = g;
@@ -211,10 +211,10 @@ static void playouts_are_deterministic(void **state) {
         n++;
     }
     const SearchStats *stats = policy_search_stats(p, one);
-    assert_true(stats->searched > 60);
+    assert_true(stats->searched > 24);
     assert_true(stats->changed > 0);
     assert_true(differ > 0); /* chance has a say, or nothing was sampled */
-    assert_true(stats->playouts <= stats->searched * 64 + stats->decisions);
+    assert_true(stats->playouts <= stats->searched * 32 + stats->decisions);
     policyscratch_free(one);
     policyscratch_free(other);
     policy_free(p);
@@ -227,7 +227,7 @@ static void winning_plays_are_played(void **state) {
     PolicyScratch *s;
     assert_int_equal(policyscratch_new(&s), ST_OK);
     int n = 0;
-    for (uint64_t i = 0; i < 20000 && n < 150; i++) {
+    for (uint64_t i = 0; i < 20000 && n < 120; i++) {
         static Hand legal[MOVEGEN_MAX];
         Game g;
         if (!make_position(RULES_DOUZERO, i, 10, &g)) continue;
@@ -269,7 +269,7 @@ static void known_endings_are_not_lost(void **state) {
     assert_int_equal(policyscratch_new(&s), ST_OK);
     assert_int_equal(solver_new(ruleset_get(RULES_DOUZERO), 16, &solver), ST_OK);
     int n = 0, with_choice = 0;
-    for (uint64_t i = 0; i < 300000 && n < 60; i++) {
+    for (uint64_t i = 0; i < 300000 && n < 40; i++) {
         static Hand legal[MOVEGEN_MAX];
         Game g;
         if (!make_position(RULES_DOUZERO, i, 7 + (int)(i % 5), &g)) continue;
