@@ -25,8 +25,8 @@ void settings_defaults(Settings *s, Preset p) {
         .shuffle = SHUFFLE_AUTO,
         .uses = 1,
         .precision = PRECISION_AUTO,
-        .optimizer = OPTIM_RMSPROP,
-        .lr = 2e-4,
+        .optimizer = OPTIM_ADAM,
+        .lr = 5e-4,
         .schedule = SCHEDULE_SQRT,
         .lr_end = 1e-5,
         .decay_from = 2000,
@@ -45,6 +45,7 @@ void settings_defaults(Settings *s, Preset p) {
     if (p == PRESET_FAST) return;
     s->train_on = TRAIN_ON_ALL;
     s->batch = 3200;
+    s->optimizer = OPTIM_RMSPROP;
     s->lr = 1e-4;
     s->schedule = SCHEDULE_CONSTANT;
     s->act_precision = PRECISION_ALWAYS_FP32;

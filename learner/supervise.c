@@ -322,6 +322,8 @@ int supervise(const Settings *s, int lock_fd, atomic_bool *stop) {
     if (p && put_together(v) == ST_OK) {
         v->exit_code = 0;
         run(v, p);
+        metrics_event(v->voice.metrics,
+                      v->exit_code ? "the run has ended: failed" : "the run has ended");
         forget_shared_memory(v);
     }
     int code = v->exit_code;

@@ -42,6 +42,18 @@ test("kill -9 in the middle of a game loses no move", async () => {
   await page.context().close();
 });
 
+test("what the server says before the first frame is drawn is not lost", async () => {
+  const page = await player(browser, server);
+  await page.addInitScript(() => { // frames come late, as on a busy phone
+    const frame = requestAnimationFrame;
+    window.requestAnimationFrame = (f) => setTimeout(() => frame(f), 500);
+  });
+  await page.reload();
+  await page.waitForSelector(".hero .btn.pri:not(:disabled)");
+  await page.waitForSelector(".dot:not(.amber):not(.off)", { state: "attached" });
+  await page.context().close();
+});
+
 test("a reload comes back to the same game", async () => {
   const page = await player(browser, server);
   await quick(page);

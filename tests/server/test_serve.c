@@ -319,11 +319,40 @@ static void test_options(void **state) {
     }
 }
 
+/* As `./run` starts it: on any port if the usual one is taken, and until its parent ends. */
+static void test_with_parent(void **state) {
+    (void)state;
+    Process p;
+    char command[1024];
+    process_new(&p, false);
+    process_start(&p);
+    snprintf(command, sizeof command,
+             "'%s/dizhu-serve' --port %d --any-port --with-parent --db '%s/other.sqlite' --web "
+             "'%s/page' >'%s/address' 2>/dev/null & until [ -s '%s/address' ]; do sleep 0.02; done",
+             PROGRAM_DIR, p.port, p.dir, p.dir, p.dir, p.dir);
+    assert_int_equal(system(command), 0);
+    char *address = process_read(&p, "address");
+    int other = atoi(strrchr(address, ':') + 1);
+    free(address);
+    assert_int_not_equal(other, p.port);
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)other),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    bool gone = false;
+    for (double end = clock_s() + 60; !gone && clock_s() < end; clock_sleep_ms(20)) {
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        gone = connect(fd, (struct sockaddr *)&to, sizeof to) != 0;
+        close(fd);
+    }
+    assert_true(gone); // the shell that started it has ended
+    assert_true(process_alive(&p));
+    process_free(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_page),
-        cmocka_unit_test(test_game_and_api),
-        cmocka_unit_test(test_training),
+        cmocka_unit_test(test_with_parent),  cmocka_unit_test(test_page),
+        cmocka_unit_test(test_game_and_api), cmocka_unit_test(test_training),
         cmocka_unit_test(test_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
