@@ -2,6 +2,7 @@
  * dizhu-learn, the server's in dizhu-bench-server, which link what they need.               */
 #include "actors/become.h"
 #include "actors/bench_actors.h"
+#include "actors/bench_search.h"
 #include "actors/commands.h"
 #include "engine/base/options.h"
 #include "engine/bench_engine.h"
@@ -22,9 +23,10 @@ static Status engine_room(Bench *b, const char *weights) {
 }
 
 static const Room rooms[] = {
-    {"engine", engine_room, NULL},     {"nets", bench_nets, NULL},
-    {"actors", bench_actors, NULL},    {"learner", NULL, "dizhu-learn"},
-    {"pipeline", NULL, "dizhu-learn"}, {"server", NULL, "dizhu-bench-server"},
+    {"engine", engine_room, NULL},          {"nets", bench_nets, NULL},
+    {"actors", bench_actors, NULL},         {"search", bench_search, NULL},
+    {"learner", NULL, "dizhu-learn"},       {"pipeline", NULL, "dizhu-learn"},
+    {"server", NULL, "dizhu-bench-server"},
 };
 enum { N_ROOMS = sizeof rooms / sizeof *rooms };
 
@@ -68,15 +70,15 @@ int cmd_bench(int argc, char **argv) {
         {"model", OPT_STR, &model, "weights file for nets and actors", 0, 0, "FILE", false},
         {"json", OPT_FLAG, &json, "print a JSON list", 0, 0, NULL, true},
         {0}};
-    const Command c = {.usage = "dizhu bench ROOM... [options]",
-                       .about =
-                           "Times rooms: engine, nets, actors; learner, pipeline, server (alone). "
-                           "`dizhu bench\n"
-                           "signature` prints a hash of the rule policy's play, which only a "
-                           "change of play may change.",
-                       .options = options,
-                       .min_args = 1,
-                       .max_args = 16};
+    const Command c = {
+        .usage = "dizhu bench ROOM... [options]",
+        .about = "Times rooms: engine, nets, actors, search; learner, pipeline, server (alone). "
+                 "`dizhu bench\n"
+                 "signature` prints a hash of the rule policy's play, which only a "
+                 "change of play may change.",
+        .options = options,
+        .min_args = 1,
+        .max_args = 16};
     const Room *elsewhere = argc > 1 ? find_room(argv[1]) : NULL;
     if (elsewhere && !elsewhere->run) return become(elsewhere->program, argv);
     int n_args;

@@ -8,6 +8,7 @@
 #include "engine/move.h"
 #include "learner/bench_learner.h"
 #include "learner/bench_pipeline.h"
+#include "learner/bidding/bid_command.h"
 #include "learner/config.h"
 #include "learner/learn.h"
 #include "learner/runfolder.h"
@@ -108,6 +109,7 @@ static const struct {
     {"train", train, "a learner and actors on this machine, kept alive"},
     {"learner", learner, "a learner alone, for actors from elsewhere"},
     {"bench", bench, "times learning, and whole training"},
+    {"bid-fit", bid_command, "values of hands before the auction, from played deals"},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
