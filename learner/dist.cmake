@@ -25,3 +25,7 @@ if(MPI_C_FOUND)
 else()
   message(STATUS "     mpi          not found: no transport mpi")
 endif()
+
+# The bench of all this, a program of its own: `dizhu bench comm`.
+add_executable(dizhu-bench-comm ${CMAKE_CURRENT_LIST_DIR}/bench/bench_comm.c)
+target_link_libraries(dizhu-bench-comm PRIVATE $<IF:$<TARGET_EXISTS:comm_mpi>,comm_mpi,dist> dist link)

@@ -209,6 +209,7 @@ Status algo_mean(Algo *a, Real *x) {
 }
 
 Status algo_consensus(Algo *a, double *distance) {
+    if (a->ops->elastic) return ST_UNSUPPORTED;
     Real *mean = malloc((a->c.n + 1) * sizeof *mean);
     if (!mean) return ST_NOMEM;
     memcpy(mean, a->c.x, a->c.n * sizeof *mean);

@@ -35,8 +35,14 @@ static Status mix_start(Algo *a, unsigned needs, double above) {
                   a->ranks);
         return ST_INVALID;
     }
+    if (a->c.up.ops->seeded) {
+        log_error("%s: the codec %s needs a shared seed and cannot be mixed", a->ops->name,
+                  a->c.up.ops->name);
+        return ST_INVALID;
+    }
     TRY(topology_check(&a->c.topology, a->ops->name, needs, above));
-    TRY(mix_init(&s->mix, a->comm, &a->c.topology, a->c.n, TAG_MIX | (uint32_t)a->c.group));
+    TRY(mix_init(&s->mix, a->comm, &a->c.topology, &a->c.up, a->c.n,
+                 TAG_MIX | (uint32_t)a->c.group));
     s->mixed = malloc((a->c.n + 1) * sizeof *s->mixed);
     return s->mixed ? ST_OK : ST_NOMEM;
 }
