@@ -10,6 +10,7 @@
 #include "learner/bench_pipeline.h"
 #include "learner/config.h"
 #include "learner/learn.h"
+#include "learner/muster.h"
 #include "learner/runfolder.h"
 #include "learner/supervise.h"
 
@@ -27,6 +28,11 @@ static int open_run(const Settings *s, int *lock_fd) {
     return EXIT_DONE;
 }
 
+static void name_me(const char *what, const Settings *s) {
+    if (s->rank < 0) log_name("%s", what);
+    else log_name("%s/%d", what, s->rank);
+}
+
 static int train(int argc, char **argv) {
     Settings s;
     bool done;
@@ -35,7 +41,8 @@ static int train(int argc, char **argv) {
     if (settings_parse(&s, "dizhu train --run DIR [options]", argc, argv, &done) != ST_OK)
         return EXIT_USAGE;
     if (done) return EXIT_DONE;
-    log_name("train");
+    if (s.learners > 1 && s.rank < 0) return muster(&s, argc, argv, stop);
+    name_me("train", &s);
     int code = open_run(&s, &lock_fd);
     if (code != EXIT_DONE) return code;
     return supervise(&s, lock_fd, stop);
@@ -49,7 +56,11 @@ static int learner(int argc, char **argv) {
     if (settings_parse(&s, "dizhu learner --run DIR [options]", argc, argv, &done) != ST_OK)
         return EXIT_USAGE;
     if (done) return EXIT_DONE;
-    log_name("learner");
+    if (s.learners > 1 && s.rank < 0) {
+        fputs("dizhu: one learner of several is started by mpirun, or told its --rank\n", stderr);
+        return EXIT_USAGE;
+    }
+    name_me("learner", &s);
     bool alone = s.report_fd < 0; // else the supervisor has made, locked and saved everything
     int code = alone ? open_run(&s, &lock_fd) : EXIT_DONE;
     if (code != EXIT_DONE) return code;

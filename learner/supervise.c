@@ -11,6 +11,7 @@
 
 #include "engine/base/clock.h"
 #include "learner/examine.h"
+#include "learner/ranksettings.h"
 #include "learner/runfolder.h"
 #include "nets/sharedweights.h"
 
@@ -63,8 +64,10 @@ static void start_learner(Supervisor *v) {
         left = v->s->minutes - (clock_s() - v->start) / 60;
         if (left < 1e-6) left = 1e-6;
     }
+    bool again = v->learner.started > 0 && v->s->learners > 1; // the other ranks go on
     v->ready = v->learner_ending = false;
-    if (launch_learner(&v->learner, &v->programs, v->s, v->endpoint, left, v->lock_fd) != ST_OK)
+    if (launch_learner(&v->learner, &v->programs, v->s, v->endpoint, left, v->s->join || again,
+                       v->lock_fd) != ST_OK)
         end_run(v, 1);
 }
 
@@ -130,11 +133,23 @@ static bool lost_its_ports(const Supervisor *v) {
     return !v->ready && v->endpoint[0][0] && v->s->listen == NULL;
 }
 
+/* Its place among the ranks cannot be taken again. */
+static bool must_stay(const Settings *s) {
+    return s->learners > 1 &&
+           (ranksettings_synchronous(s) || ranksettings_transport(s) == TRANSPORT_MPI);
+}
+
 static void learner_died(Supervisor *v, int status) {
     char how[64];
     bool crashed = WIFSIGNALED(status), again = crashed || (status != 0 && lost_its_ports(v));
     child_death(status, how, sizeof how);
     read_reports(v);
+    if (crashed && !v->ending && must_stay(v->s)) {
+        voice_event(&v->voice, LOG_ERROR, "rank %d: its learner was %s; the run ends for all ranks",
+                    v->s->rank, how);
+        end_run(v, 1);
+        return;
+    }
     if (!again || v->ending) {
         if (crashed) voice_event(&v->voice, LOG_ERROR, "the learner was %s while it ended", how);
         end_run(v, crashed ? 1 : WEXITSTATUS(status));
@@ -294,6 +309,7 @@ static Status put_together(Supervisor *v) {
     child_init(&v->learner, "learner");
     for (int i = 0; i < v->n_actors; i++) child_init(&v->actor[i], "actor");
     progressline_init(&v->voice.line, v->s->frames, 60 * v->s->minutes);
+    v->voice.line.silent = v->s->rank > 0;
     examiner_init(&v->examiner, v->s, &v->programs, &v->voice);
     return ST_OK;
 }

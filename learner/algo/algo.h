@@ -83,7 +83,7 @@ typedef struct {
     uint64_t exchanges;      /* adpsgd: swaps; average: rounds; server: updates */
     uint64_t staleness[ALGO_STALENESS]; /* how often a gradient was that many updates old; the last:
                                            more */
-    double distance;              /* adpsgd, average: |change| of the last exchange */
+    double distance;                    /* adpsgd, average: |change| of the last exchange */
     double residual;                    /* norm of this rank's error feedback */
     double error;                       /* |v - C(v)|^2 / |v|^2 of the last messages */
     double drift;                       /* onebit: |v now|_1 / |v frozen|_1 at the last refresh */
@@ -96,6 +96,11 @@ typedef struct {
 Status algo_defaults(const char *name, AlgoConfig *out);
 const char *algo_name(int index); /* NULL past the end */
 const char *algo_help(int index);
+/* Its ranks do not step together: they may leave and join, and none waits for another. False for a
+ * name that is none. */
+bool algo_elastic(const char *name);
+bool algo_apart(const char *name);    /* each rank has a model of its own: algo_consensus */
+bool algo_own_rule(const char *name); /* onebit, qadam: no Rule is applied */
 
 /* Collective. Checks that settings fit (ST_INVALID, a line in the log) and are alike on all ranks
  * (ST_MISMATCH), and gives every rank rank 0's x. With `join` only this rank acts: it is given the
@@ -125,5 +130,6 @@ void algo_stats(Algo *a, AlgoStats *out);
  * ST_UNSUPPORTED: an exchange goes on in the background; see AlgoStats.distance. */
 Status algo_consensus(Algo *a, double *distance);
 uint64_t algo_steps(const Algo *a);
+const char *algo_name_of(const Algo *a);
 
 #endif

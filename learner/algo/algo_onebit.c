@@ -296,7 +296,8 @@ static void qadam_defaults(AlgoConfig *c) { c->up = c->down = algo_codec("u8"); 
     {                                                                                              \
         .name = title, .help = text, .size = sizeof(Onebit), .defaults = fill, .start = start,     \
         .stop = stop, .before_forward = before_forward, .exchange = exchange,                      \
-        .after_backward = after_backward, .flush = flush, .stats = stats, .loaded = loaded         \
+        .after_backward = after_backward, .flush = flush, .stats = stats, .loaded = loaded,        \
+        .own_rule = true                                                                           \
     }
 const AlgoOps algo_onebit =
     ONEBIT("onebit", "1-bit Adam: momentum as signs with error feedback, variance frozen",
