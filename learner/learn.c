@@ -166,6 +166,7 @@ static Status resume(Learn *l) {
 static void step_done(void *ctx, NetLearner *net, Role role, uint64_t steps) {
     Learn *l = ctx;
     atomic_store_explicit(&l->version[role], publisher_version(steps), memory_order_relaxed);
+    if (l->ranks) ranks_note(l->ranks, role);
     publisher_step(l->publisher, net, role, steps);
 }
 

@@ -22,7 +22,7 @@
 #include "learner/runfolder.h"
 
 enum { MAX_MORE = 16, LOOK_MS = 50, MAX_RANKS = 256, AGAIN_MS = 500 };
-static const double others_end_s = 15, stop_s = 25;
+static const double others_end_s = 15, stop_s = 40;
 
 typedef struct {
     pid_t pid;
@@ -83,7 +83,7 @@ static int over_mpi(Muster *m) {
                                   "--oversubscribe",
                                   "--mca",
                                   "odls_base_sigkill_timeout",
-                                  "10",
+                                  "5",
                                   "--mca",
                                   "mpi_yield_when_idle",
                                   "1",

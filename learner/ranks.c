@@ -19,7 +19,7 @@
 #endif
 
 enum { SPANS = 1 << 16, NUMBER = 4 /* bytes of one */ };
-static const double silence_s = 6, meet_s = 50, join_s = 30, note_s = 2;
+static const double silence_s = 4, meet_s = 50, join_s = 30, note_s = 2;
 static const double sample_s = 40e-6; // what one core needs to learn from a sample, about
 /* The founder's incarnation is its second of birth, and the others must have missed the rank. */
 enum { JOIN_PAUSE_MS = 1300, LEAVE_LOOK_MS = 200 };
@@ -68,7 +68,7 @@ Status ranks_explain(Ranks *r, Status st) {
     if (st == ST_OK || r->failed) return st;
     r->failed = true;
     int lost = st == ST_PEER ? comm_failed(r->comm) : -1;
-    if (lost >= 0) log_error("rank %d is lost: its learner died, or does not answer", lost);
+    if (lost >= 0) log_error("rank %d cannot go on without rank %d", r->rank, lost);
     else log_error("the exchange between ranks failed: %s", status_text(st));
     return st;
 }

@@ -16,7 +16,8 @@
 #include "nets/sharedweights.h"
 
 enum { POLL_MS = 100 };
-static const double actor_silent_s = 8, learner_silent_s = 9, grace_s = 10, stop_actors_s = 3;
+static const double actor_silent_s = 8, learner_silent_s = 9, grace_s = 10, grace_ranks_s = 30,
+                    stop_actors_s = 3;
 /* Before it first reports, the learner reads its checkpoint: a disk may be slow. */
 static const double learner_start_s = 60, busy_silent_s = 60;
 
@@ -218,7 +219,8 @@ static void look_at_actor(Supervisor *v, Child *a, double now) {
 static void look_for_blocked(Supervisor *v) {
     double now = clock_s();
     if (v->ending) {
-        if (now - v->ending_since > grace_s) child_signal(&v->learner, SIGKILL);
+        double grace = v->s->learners > 1 ? grace_ranks_s : grace_s;
+        if (now - v->ending_since > grace) child_signal(&v->learner, SIGKILL);
         return;
     }
     look_at_learner(v, now);

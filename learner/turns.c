@@ -91,7 +91,6 @@ static Status end_step(Turns *t, int *pending) {
     TRY(netlearner_end(t->c.nets[role]));
     NetLearnerState state;
     netlearner_state(t->c.nets[role], &state);
-    ranks_note(t->c.ranks, role);
     t->c.done(t->c.ctx, t->c.nets[role], (Role)role, state.steps);
     return ST_OK;
 }
