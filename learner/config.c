@@ -214,7 +214,7 @@ Status settings_parse(Settings *s, const char *usage, int argc, char **argv, boo
     TRY(options_parse(&c, argc, argv, &n_args, done));
     if (*done) return ST_OK;
     if (s->run == NULL || *s->run == '\0') s->run = "runs/default";
-    if (!exists && runfolder_exists(s->run)) { // the default folder: now that it is known
+    if (run == NULL && !exists && runfolder_exists(s->run)) { // the default folder: now that it is known
         fprintf(stderr, "dizhu: %s exists: say --run %s to go on with it\n", s->run, s->run);
         return ST_INVALID;
     }

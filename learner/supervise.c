@@ -256,7 +256,8 @@ static bool anyone(const Supervisor *v) {
 
 /* The actors have been told BYE; whoever stays is killed. */
 static void stop_actors(Supervisor *v, struct pollfd *p) {
-    double end = clock_s() + stop_actors_s;
+    bool others_end = v->s->learners > 1 && v->exit_code; // at once, so that all ranks learn of it
+    double end = clock_s() + (others_end ? 0 : stop_actors_s);
     bool killed = false;
     while (anyone(v)) {
         if (!killed && clock_s() > end) {

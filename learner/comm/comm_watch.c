@@ -70,10 +70,10 @@ bool comm_probe(Comm *c, int rank, int64_t *next_ns) {
 
 Status watch_give_up(Comm *c, int rank) {
     if (c->failed != rank || c->abort_about < 0)
-        log_error("rank %d is lost: %s", rank,
-                  c->ops->gone(c, rank) ? "its connection is gone"
-                  : c->abort_about >= 0 ? "another rank has given it up"
-                                        : "it gives no sign of life");
+        log_line(c->elastic ? LOG_WARN : LOG_ERROR, "rank %d is lost: %s", rank,
+                 c->ops->gone(c, rank) ? "its connection is gone"
+                 : c->abort_about >= 0 ? "another rank has given it up"
+                                       : "it gives no sign of life");
     c->failed = rank;
     c->given_up[rank] = true;
     if (c->elastic) return ST_PEER;

@@ -11,3 +11,7 @@ foreach(source ${sources})
   add_test(NAME e2e.${file} COMMAND e2e.${file})
   set_tests_properties(e2e.${file} PROPERTIES LABELS e2e TIMEOUT 900)
 endforeach()
+
+# Ten kills of each kind, at other moments.
+add_test(NAME e2e.ranks_long COMMAND e2e.ranks)
+set_tests_properties(e2e.ranks_long PROPERTIES LABELS slow TIMEOUT 3600 ENVIRONMENT "DIZHU_KILLS=10")

@@ -27,3 +27,15 @@ foreach(source ${sources})
 endforeach()
 target_link_libraries(learner.comm_zmq PRIVATE PkgConfig::zmq)
 target_link_libraries(learner.algo_kill PRIVATE PkgConfig::zmq)
+
+# Threads at work: under the thread sanitizer too.
+foreach(test algo_adpsgd algo_asysg algo_overlap comm comm_zmq ranks_union)
+  set_tests_properties(learner.${test} PROPERTIES LABELS "fast;thread")
+endforeach()
+
+# The longer forms of two of them.
+add_test(NAME learner.algo_kill_long COMMAND learner.algo_kill)
+set_tests_properties(learner.algo_kill_long PROPERTIES LABELS slow TIMEOUT 3600 ENVIRONMENT "DIZHU_KILLS=10")
+add_test(NAME learner.ranks_union_long COMMAND learner.ranks_union)
+set_tests_properties(learner.ranks_union_long PROPERTIES LABELS slow TIMEOUT 3600
+  ENVIRONMENT "DIZHU_UNION=squeeze,bytegrad,allreduce,dpsgd,d2,dcd,onebit,qadam")
