@@ -22,7 +22,7 @@ static Status engine_room(Bench *b, const char *weights) {
 
 static const Room rooms[] = {
     {"engine", engine_room}, {"nets", bench_nets}, {"actors", bench_actors},
-    {"learner", NULL},       {"pipeline", NULL},
+    {"learner", NULL},       {"pipeline", NULL},   {"comm", NULL},
 };
 enum { N_ROOMS = sizeof rooms / sizeof *rooms };
 
@@ -68,12 +68,14 @@ int cmd_bench(int argc, char **argv) {
         {0}};
     const Command c = {
         .usage = "dizhu bench ROOM... [options]",
-        .about = "Times rooms: engine, nets, actors; learner, pipeline (alone). `dizhu bench "
-                 "signature`\n"
-                 "prints a hash of the rule policy's play, which only a change of play may change.",
+        .about =
+            "Times rooms: engine, nets, actors; learner, pipeline, comm (alone, with options of "
+            "their\nown: `dizhu bench comm --help`). `dizhu bench signature`\n"
+            "prints a hash of the rule policy's play, which only a change of play may change.",
         .options = options,
         .min_args = 1,
         .max_args = 16};
+    if (argc > 1 && strcmp(argv[1], "comm") == 0) return become("dizhu-bench-comm", argv + 2);
     if (argc > 1 && find_room(argv[1]) && !find_room(argv[1])->run)
         return become("dizhu-learn", argv);
     int n_args;

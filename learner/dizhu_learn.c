@@ -116,7 +116,7 @@ static const struct {
     int (*run)(int argc, char **argv);
     const char *about;
 } commands[] = {
-    {"train", train, "a learner and actors on this machine, kept alive"},
+    {"train", train, "learners and actors on this machine, kept alive"},
     {"learner", learner, "a learner alone, for actors from elsewhere"},
     {"bench", bench, "times learning, and whole training"},
 };

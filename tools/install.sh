@@ -1,7 +1,7 @@
 # Sourced by ./run and ./test: installs the Debian packages that are missing, as root, quietly.
 
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libzmq3-dev libsqlite3-dev libjansson-dev
-  libzstd-dev libxxhash-dev"
+  libzstd-dev libxxhash-dev libopenmpi-dev openmpi-bin"
 wasm_packages="clang lld nodejs"
 test_packages="libcmocka-dev $wasm_packages libclang-rt-14-dev llvm python3 git"
 long_packages="python3-torch gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"

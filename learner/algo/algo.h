@@ -23,8 +23,9 @@
  *
  * AsySG-incon shares memory instead of sending anything: shared.h.
  *
- * adpsgd, average and server exchange in the background: while one lives its engine does nothing
- * else but algo_flush. Other collectives on that Comm come after algo_free.
+ * adpsgd, average and server exchange in the background. Blocks of other groups may share their
+ * engine; all are made before the first step of any. Other collectives on that Comm, algo_flush
+ * apart, come after algo_free.
  *
  * Every rank of the Comm has the same settings; algo_new makes sure of it. Errors are those of the
  * Comm: ST_PEER names a lost rank in comm_failed. All state a run needs to go on as if nothing had

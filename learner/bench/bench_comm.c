@@ -5,9 +5,9 @@
  * the exchange, the codecs and the updates. Rank 0 prints one row per algorithm: steps a second,
  * bytes sent per rank and step as the transport counts them, the share of time spent waiting.
  *
- *     dizhu-bench-comm --ranks 4                                (threads of this process)
+ *     dizhu bench comm --ranks 4                                (threads of this process)
  *     mpirun -np 4 dizhu-bench-comm --transport mpi
- *     dizhu-bench-comm --transport zmq --rank R --ranks 4 --founder tcp://HOST:PORT --keys FILE  */
+ *     dizhu bench comm --transport zmq --rank R --ranks 4 --founder tcp://HOST:PORT --keys FILE  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +21,9 @@
 #ifdef DIZHU_MPI
 #include "learner/comm/comm_mpi.h"
 #endif
+#ifdef DIZHU_NCCL
+#include "learner/comm/comm_nccl.h"
+#endif
 
 enum { PIECES = 16, ROWS = 32 };
 
@@ -31,7 +34,7 @@ static const char *founder = "tcp://127.0.0.1:7700", *listen_on = "tcp://127.0.0
 static uint64_t numbers = 1514497;
 static double compute_ms = 50, seconds = 5, slow_factor = 10, link_mbit, latency_ms;
 static double bucket_kb = 1024;
-static bool json, help_needed;
+static bool json, help_needed, by_nccl;
 
 static const Option options[] = {
     {"transport", OPT_CHOICE, &transport, "what carries the messages", 0, 0, "local|sim|mpi|zmq",
@@ -53,6 +56,7 @@ static const Option options[] = {
     {"founder", OPT_STR, &founder, "zmq: where rank 0 listens", 0, 0, "ENDPOINT", false},
     {"listen", OPT_STR, &listen_on, "zmq: where this rank listens", 0, 0, "ENDPOINT", false},
     {"keys", OPT_STR, &keys, "zmq: the run's key pair", 0, 0, "FILE", false},
+    {"nccl", OPT_FLAG, &by_nccl, "mpi, zmq: sums on GPUs, rank K's is device K", 0, 0, NULL, false},
     {"json", OPT_FLAG, &json, "a list of objects", 0, 0, NULL, true},
     {NULL, 0, NULL, NULL, 0, 0, NULL, false},
 };
@@ -299,6 +303,16 @@ static Status in_one_process(World *w) {
     return ST_OK;
 }
 
+static Status sum_on_gpus(Comm *c) {
+#ifdef DIZHU_NCCL
+    return comm_nccl_over(c, comm_rank(c));
+#else
+    (void)c;
+    log_error("built without NCCL");
+    return ST_UNSUPPORTED;
+#endif
+}
+
 static Status own_process(World *w, int *argc, char ***argv) {
     static Bench bench;
     bench.world = w;
@@ -318,13 +332,14 @@ static Status own_process(World *w, int *argc, char ***argv) {
         TRY(comm_zmq_new(w, &c, &bench.comm));
     }
     comm_timeout(bench.comm, 60);
+    if (by_nccl) TRY(sum_on_gpus(bench.comm));
     bench_rank(&bench);
     return bench.status;
 }
 
 int main(int argc, char **argv) {
     static const Command command = {
-        "dizhu-bench-comm [options]",
+        "dizhu bench comm [options]",
         "Times the exchange algorithms of the distributed learner side by side.", options, 0, 0};
     int n_args;
     World *w;
