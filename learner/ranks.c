@@ -19,7 +19,7 @@
 #endif
 
 enum { SPANS = 1 << 16, NUMBER = 4 /* bytes of one */ };
-static const double silence_s = 4, meet_s = 50, join_s = 30, note_s = 2;
+static const double silence_s = 9, meet_s = 50, join_s = 30, note_s = 2;
 static const double sample_s = 40e-6; // what one core needs to learn from a sample, about
 /* The founder's incarnation is its second of birth, and the others must have missed the rank. */
 enum { JOIN_PAUSE_MS = 1300, LEAVE_LOOK_MS = 200 };
@@ -175,21 +175,18 @@ typedef struct {
 } Sizes;
 typedef struct {
     Ranks *r;
-    Checkpoint *mine; // of rank 0: what it has; of others: becomes that
+    Checkpoint shared; // of rank 0: what it has, borrowed; of others: becomes that
 } Share;
 
 static Status share_block(Comm *c, uint8_t **block, size_t n) {
-    if (comm_rank(c) != 0) {
-        free(*block);
-        if ((*block = malloc(n + 1)) == NULL) return ST_NOMEM;
-    }
+    if (comm_rank(c) != 0 && (*block = malloc(n + 1)) == NULL) return ST_NOMEM;
     return n > 0 ? comm_broadcast(c, 0, *block, n) : ST_OK;
 }
 
 static Status share_job(void *ctx, int arg) {
     (void)arg;
     Share *share = ctx;
-    Checkpoint *c = share->mine;
+    Checkpoint *c = &share->shared;
     Sizes sizes = {0};
     for (int i = 0; i < N_ROLES; i++) {
         sizes.steps[i] = c->steps[i];
@@ -219,14 +216,14 @@ static Status adopt(Ranks *r, int role, const Checkpoint *c) {
 }
 
 static Status share_state(Ranks *r, const Checkpoint *resumed, uint64_t steps[N_ROLES]) {
-    Checkpoint copy = {0}, *mine = r->rank == 0 ? (Checkpoint *)(uintptr_t)resumed : &copy;
-    Share share = {r, mine};
+    Share share = {.r = r};
+    if (r->rank == 0) share.shared = *resumed;
     Status st = engine_call(r->engine, "share", share_job, &share, 0);
     for (int i = 0; i < N_ROLES && st == ST_OK; i++) {
-        st = adopt(r, i, mine);
-        steps[i] = mine->steps[i];
+        st = adopt(r, i, &share.shared);
+        steps[i] = share.shared.steps[i];
     }
-    if (r->rank != 0) checkpoint_free(&copy);
+    if (r->rank != 0) checkpoint_free(&share.shared);
     return st;
 }
 

@@ -214,7 +214,7 @@ static void a_full_ring_forgets(void **state) {
     assert_int_equal(now.fill[ROLE_LANDLORD], room);
     assert_int_equal(buffers_forgotten(b), 5);
     assert_true(buffers_take(b, 1u << ROLE_LANDLORD, &role, batch));
-    for (int i = 0; i < 4; i++) assert_float_equal(batch[i].target, 5 + i, 0);
+    for (int i = 0; i < 4; i++) assert_float_equal(batch[i].target, (float)(5 + i), 0);
     buffers_done(b, role);
     buffers_hurry(b); // and nobody waits for what does not come
     assert_false(buffers_take(b, 1u << ROLE_LANDLORD_UP, &role, batch));

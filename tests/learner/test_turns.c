@@ -13,7 +13,7 @@
 #include "tests/learner/games.h"
 #include "tests/learner/zmq_place.h"
 
-enum { RANKS = 2, BATCH = 4, BUFFER = 16, LIMIT_S = 200 };
+enum { RANKS = 2, BATCH = 4, BUFFER = 16, LIMIT_S = 200, GAMES = 60 };
 
 typedef struct {
     int rank;
@@ -22,7 +22,8 @@ typedef struct {
     Buffers *buffers;
     Ranks *ranks;
     Turns *turns;
-    atomic_bool fed; // no more games come
+    Record record[GAMES]; // played again and again
+    atomic_bool fed;      // no more games come
     pthread_t life, games;
     uint64_t parked_steps[N_ROLES];
     float *parked[N_ROLES], *end[N_ROLES];
@@ -41,10 +42,8 @@ static void *play(void *arg) {
     GameSamples *game = malloc(sizeof *game);
     SampleRules rules = {RULES_DOUZERO, OBJECTIVE_WP, false};
     for (uint64_t i = 0; game && !atomic_load(&l->fed); i++) {
-        Record r;
         const char *why;
-        random_record(rules.ruleset, 20 + (uint64_t)l->rank, i, &r);
-        check(l, samples_from_record(&rules, &r, game, &why) == ST_OK);
+        check(l, samples_from_record(&rules, &l->record[i % GAMES], game, &why) == ST_OK);
         if (!buffers_put(l->buffers, game->sample, game->n)) break;
         clock_sleep_ms(l->pauses_ms);
     }
@@ -171,6 +170,10 @@ static void run(const char *algo, int pauses_ms) {
     for (int i = 0; i < RANKS; i++) {
         l[i].rank = i, l[i].algo = algo, l[i].key = key;
         l[i].pauses_ms = i == 1 ? pauses_ms : 0;
+        for (uint64_t k = 0; k < GAMES; k++)
+            random_record(RULES_DOUZERO, 20 + (uint64_t)i, k, &l[i].record[k]);
+    }
+    for (int i = 0; i < RANKS; i++) {
         assert_int_equal(pthread_create(&l[i].life, NULL, live, &l[i]), 0);
     }
     for (int i = 0; i < RANKS; i++) pthread_join(l[i].life, NULL);
