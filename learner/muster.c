@@ -87,9 +87,6 @@ static int over_mpi(Muster *m) {
                                   "--mca",
                                   "mpi_yield_when_idle",
                                   "1",
-                                  "--mca",
-                                  "btl_vader_single_copy_mechanism",
-                                  "none",
                                   NULL};
     static const char *const none[] = {NULL};
     if (geteuid() == 0) { // mpirun asks root to say this
