@@ -1,7 +1,8 @@
 /* dizhu bench ROOM...: times the rooms and prints a table, or JSON. The learner's rooms run in
- * dizhu-learn, which links what they need.                                                  */
+ * dizhu-learn, the server's in dizhu-bench-server, which link what they need.               */
 #include "actors/become.h"
 #include "actors/bench_actors.h"
+#include "actors/bench_search.h"
 #include "actors/commands.h"
 #include "engine/base/options.h"
 #include "engine/bench_engine.h"
@@ -12,7 +13,8 @@
 
 typedef struct {
     const char *name;
-    Status (*run)(Bench *b, const char *weights); /* NULL: in dizhu-learn */
+    Status (*run)(Bench *b, const char *weights);
+    const char *program; /* if run is NULL */
 } Room;
 
 static Status engine_room(Bench *b, const char *weights) {
@@ -21,8 +23,10 @@ static Status engine_room(Bench *b, const char *weights) {
 }
 
 static const Room rooms[] = {
-    {"engine", engine_room}, {"nets", bench_nets}, {"actors", bench_actors},
-    {"learner", NULL},       {"pipeline", NULL},   {"comm", NULL},
+    {"engine", engine_room, NULL},          {"nets", bench_nets, NULL},
+    {"actors", bench_actors, NULL},         {"search", bench_search, NULL},
+    {"learner", NULL, "dizhu-learn"},       {"pipeline", NULL, "dizhu-learn"},
+    {"server", NULL, "dizhu-bench-server"}, {"comm", NULL, "dizhu-bench-comm"},
 };
 enum { N_ROOMS = sizeof rooms / sizeof *rooms };
 
@@ -68,16 +72,17 @@ int cmd_bench(int argc, char **argv) {
         {0}};
     const Command c = {
         .usage = "dizhu bench ROOM... [options]",
-        .about =
-            "Times rooms: engine, nets, actors; learner, pipeline, comm (alone, with options of "
-            "their\nown: `dizhu bench comm --help`). `dizhu bench signature`\n"
-            "prints a hash of the rule policy's play, which only a change of play may change.",
+        .about = "Times rooms: engine, nets, actors, search; learner, pipeline, server (alone). "
+                 "`dizhu bench\n"
+                 "signature` prints a hash of the rule policy's play, which only a "
+                 "change of play may change.",
         .options = options,
         .min_args = 1,
         .max_args = 16};
-    if (argc > 1 && strcmp(argv[1], "comm") == 0) return become("dizhu-bench-comm", argv + 2);
-    if (argc > 1 && find_room(argv[1]) && !find_room(argv[1])->run)
-        return become("dizhu-learn", argv);
+    const Room *elsewhere = argc > 1 ? find_room(argv[1]) : NULL;
+    if (elsewhere && strcmp(elsewhere->name, "comm") == 0)
+        return become(elsewhere->program, argv + 2);
+    if (elsewhere && !elsewhere->run) return become(elsewhere->program, argv);
     int n_args;
     bool done;
     if (options_parse(&c, argc, argv, &n_args, &done) != ST_OK) return 2;

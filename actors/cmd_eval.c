@@ -108,7 +108,8 @@ int cmd_eval(int argc, char **argv) {
         .usage = "dizhu eval A B [options]",
         .about =
             "A as landlord against B as peasants and the reverse, on the same deals. A and B are\n"
-            "random, rule or net:FILE. Seat 0 of each deal is the landlord, at the lowest bid.",
+            "random, rule, net:FILE or search:FILE,... Seat 0 of each deal is the landlord, at the "
+            "lowest bid.",
         .options = options,
         .min_args = 2,
         .max_args = 2};

@@ -5,9 +5,13 @@
 #define DIZHU_ACTORS_COMMANDS_H
 
 int cmd_actor(int argc, char **argv);
+int cmd_arena(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_bid(int argc, char **argv);
+int cmd_botzone(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_moves(int argc, char **argv);
 int cmd_perft(int argc, char **argv);
 int cmd_play(int argc, char **argv);

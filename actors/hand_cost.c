@@ -25,16 +25,7 @@ Status rulememo_new(RuleMemo **out) {
 
 void rulememo_free(RuleMemo *m) { free(m); }
 
-/* By rank 3..R; found by playing variants against one another. */
-static const float cost_single[N_RANKS] = {1.00f, 0.97f, 0.94f, 0.91f, 0.88f, 0.84f,  0.80f, 0.75f,
-                                           0.70f, 0.63f, 0.54f, 0.40f, 0.10f, -0.10f, -0.25f};
-static const float cost_pair[RANK_B] = {0.80f, 0.77f, 0.74f, 0.70f, 0.67f, 0.63f, 0.59f,
-                                        0.54f, 0.49f, 0.42f, 0.34f, 0.22f, 0.00f};
-static const float cost_trio[RANK_B] = {0.72f, 0.70f, 0.67f, 0.65f, 0.61f, 0.58f, 0.54f,
-                                        0.48f, 0.42f, 0.36f, 0.27f, 0.15f, 0.00f};
-static const float cost_bomb = -0.75f, cost_rocket = -0.60f;
-/* Chains by the number of ranks that could still follow on (none: nothing beats it but bombs). */
-static const float cost_chain_base = 0.30f, cost_chain_room = 0.09f;
+#include "actors/export/59_costs.c" /* cost_single and so on */
 
 static float chain_cost(int from, int length) {
     return cost_chain_base + cost_chain_room * (float)(CHAIN_END - from - length);
@@ -105,3 +96,5 @@ static float search(RuleMemo *m, Hand h, int rank, int hosts) {
 }
 
 float hand_cost(RuleMemo *m, Hand hand) { return search(m, hand, 0, 0); }
+
+int hand_bid(RuleMemo *m, Hand hand) { return bid_for_cost(hand_cost(m, hand)); }

@@ -15,5 +15,6 @@ Status rulememo_new(RuleMemo **out);
 void rulememo_free(RuleMemo *m); /* NULL is allowed */
 
 float hand_cost(RuleMemo *m, Hand hand);
+int hand_bid(RuleMemo *m, Hand hand); /* what 17 cards are worth bidding, 0..3 */
 
 #endif

@@ -190,10 +190,7 @@ int rule_choose(RuleMemo *memo, const Game *g, const Hand *legal, int n) {
     return best;
 }
 
-/* Measured on 60,000 deals between rule players: the landlord wins 53% of the games if his 17 cards
- * cost 2.4, 49% at 2.8, 45% at 3.2; 63% at 1.7 and 35% at 4.5.                               */
 int rule_bid(RuleMemo *m, const Game *g) {
-    float cost = hand_cost(m, g->hand[g->turn]);
-    int wish = cost < 2.4f ? 3 : cost < 2.8f ? 2 : cost < 3.2f ? 1 : 0;
+    int wish = hand_bid(m, g->hand[g->turn]);
     return wish > g->bid ? wish : 0;
 }

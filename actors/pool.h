@@ -12,7 +12,7 @@
 #define DIZHU_ACTORS_POOL_H
 #include "actors/policy.h"
 
-enum { POOL_MAX_POLICIES = 3 };
+enum { POOL_MAX_POLICIES = 32 };
 
 typedef struct {
     Game game;

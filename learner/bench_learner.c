@@ -70,7 +70,8 @@ static Status bed_start(Bed *b, const KernelTable *k, Precision p, int threads) 
     TRY(make_nets(b, k, p, threads));
     PublisherConfig c = {.run = (uint64_t)getpid(), .every = 2, .nets = b->net};
     TRY(publisher_new(&c, &b->publisher));
-    TRY(buffers_new(b->batch, b->batch, 4 * b->batch, &b->buffers));
+    BuffersConfig rings = {.batch = b->batch, .advance = b->batch, .capacity = 4 * b->batch};
+    TRY(buffers_new(&rings, &b->buffers));
     TRY(crew_start(threads, b->batch, b->net, b->buffers, publish, b->publisher, &b->crew));
     b->feeding = pthread_create(&b->feeder, NULL, feed, b) == 0;
     return b->feeding ? ST_OK : ST_NOMEM;

@@ -249,7 +249,7 @@ static Status bench_all(Bench *out, Bed *b, const char *weights, Measured *m) {
         {"act bf16, learn bf16", false, PRECISION_BF16, PRECISION_BF16},
         {"act int8, learn bf16", false, PRECISION_INT8, PRECISION_BF16},
         {"the same, one process", false, PRECISION_BF16, PRECISION_BF16, true},
-        {"the defaults", true, PRECISION_BF16, PRECISION_BF16},
+        {"the defaults", true, PRECISION_INT8, PRECISION_BF16},
     };
     const KernelTable *k = kernels_get();
     Ceilings ceilings;
@@ -265,7 +265,7 @@ static Status bench_all(Bench *out, Bed *b, const char *weights, Measured *m) {
         *m = (Measured){0};
         TRY(bench_config(out, b, c, weights, m));
         if (!c->defaults) continue;
-        Precision p = usable ? PRECISION_BF16 : PRECISION_FP32;
+        Precision p = precision_usable(k, PRECISION_BF16) ? PRECISION_BF16 : PRECISION_FP32;
         TRY(predict(out, "batch 512", m, p, b->settings.batch, &ceilings));
         TRY(predict(out, "batch 4096", m, p, 4096, &ceilings));
     }

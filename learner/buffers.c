@@ -7,11 +7,15 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/base/rng.h"
 
 typedef struct {
     Sample *at;
     int head, fill; // the oldest sample, and how many
     bool busy;      // a batch of this role is being learned
+    Sample *pool;
+    int n_pool;
+    Rng rng; // of the pool
 } Ring;
 
 /* Time spent waiting, of those who still do as well. */
@@ -22,7 +26,7 @@ typedef struct {
 } Waits;
 
 struct Buffers {
-    int batch, advance, capacity;
+    int batch, advance, capacity, pool;
     int need; // the larger of the first two: so many samples are a full batch
     Ring ring[N_ROLES];
     bool closed, hurried, forget;
@@ -32,37 +36,46 @@ struct Buffers {
     pthread_cond_t room, work, quiet; // a ring shrank; grew; a role was given back
 };
 
-Status buffers_new(int batch, int advance, int capacity, Buffers **out) {
-    int need = batch > advance ? batch : advance;
-    if (batch < 1 || advance < 1 || capacity < need) {
-        log_error("a buffer of %d samples is smaller than a batch of %d", capacity, need);
+static Status ring_make(Ring *r, int capacity, const BuffersConfig *c, int role) {
+    r->at = malloc((size_t)capacity * sizeof(Sample));
+    r->pool = malloc((size_t)c->pool * sizeof(Sample) + 1);
+    rng_init(&r->rng, c->seed, (uint64_t)role);
+    return r->at && r->pool ? ST_OK : ST_NOMEM;
+}
+
+Status buffers_new(const BuffersConfig *c, Buffers **out) {
+    int need = c->batch > c->advance ? c->batch : c->advance;
+    if (c->batch < 1 || c->advance < 1 || c->pool < 0 || c->capacity < need) {
+        log_error("a buffer of %d samples is smaller than a batch of %d", c->capacity, need);
         return ST_INVALID;
     }
     Buffers *b = calloc(1, sizeof *b);
     if (b == NULL) return ST_NOMEM;
-    b->batch = batch;
-    b->advance = advance;
+    b->batch = c->batch;
+    b->advance = c->advance;
+    b->pool = c->pool;
     b->need = need;
     // A game puts its samples at once, so a ring also has room for the longest game beyond.
-    b->capacity = capacity + GAME_MAX_MOVES;
+    b->capacity = c->capacity + GAME_MAX_MOVES;
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->room, NULL);
     pthread_cond_init(&b->work, NULL);
     pthread_cond_init(&b->quiet, NULL);
-    for (int r = 0; r < N_ROLES; r++) {
-        b->ring[r].at = malloc((size_t)b->capacity * sizeof(Sample));
-        if (b->ring[r].at == NULL) {
+    for (int r = 0; r < N_ROLES; r++)
+        if (ring_make(&b->ring[r], b->capacity, c, r) != ST_OK) {
             buffers_free(b);
             return ST_NOMEM;
         }
-    }
     *out = b;
     return ST_OK;
 }
 
 void buffers_free(Buffers *b) {
     if (b == NULL) return;
-    for (int r = 0; r < N_ROLES; r++) free(b->ring[r].at);
+    for (int r = 0; r < N_ROLES; r++) {
+        free(b->ring[r].at);
+        free(b->ring[r].pool);
+    }
     pthread_cond_destroy(&b->quiet);
     pthread_cond_destroy(&b->work);
     pthread_cond_destroy(&b->room);
@@ -85,8 +98,7 @@ static void wait_ends(Waits *w, double started) {
 
 static double waited(const Waits *w) { return w->ended_s + w->n * clock_s() - w->sum_started; }
 
-static void append(Buffers *b, const Sample *s) {
-    Ring *r = &b->ring[s->obs.role];
+static void append(Buffers *b, Ring *r, const Sample *s) {
     assert(r->fill < b->capacity);
     int at = r->head + r->fill++;
     r->at[at >= b->capacity ? at - b->capacity : at] = *s;
@@ -103,6 +115,17 @@ static void make_room(Buffers *b, const int need[N_ROLES]) {
         ring->head = (ring->head + over) % b->capacity;
         ring->fill -= over;
         b->forgotten += (uint64_t)over;
+    }
+}
+
+static void mix(Buffers *b, const Sample *s) {
+    Ring *r = &b->ring[s->obs.role];
+    if (b->pool == 0) append(b, r, s);
+    else if (r->n_pool < b->pool) r->pool[r->n_pool++] = *s;
+    else {
+        Sample *place = &r->pool[rng_below(&r->rng, (uint32_t)b->pool)];
+        append(b, r, place);
+        *place = *s;
     }
 }
 
@@ -123,7 +146,7 @@ bool buffers_put(Buffers *b, const Sample *samples, int n) {
         wait_ends(&b->put, started);
     }
     bool ok = !b->closed;
-    for (int i = 0; ok && i < n; i++) append(b, &samples[i]);
+    for (int i = 0; ok && i < n; i++) mix(b, &samples[i]);
     bool full = false;
     for (int r = 0; r < N_ROLES; r++) full |= need[r] > 0 && b->ring[r].fill >= b->need;
     if (full) pthread_cond_broadcast(&b->work);

@@ -1,5 +1,9 @@
-/* buffers.h - samples waiting to be learned from: one ring per role between the inbox and the
- * worker threads.
+/* buffers.h - samples waiting to be learned from: one pool and one ring per role between the inbox
+ * and the worker threads.
+ *
+ * The decisions of a game share its result, so a batch of whole games is worth little more than the
+ * number of its games. The pool mixes: a new sample takes a random place in it, and the one that
+ * was there goes to the ring. A batch is then of nearly as many games as samples.
  *
  * When a ring that a game's samples must go to is full, the putting thread waits: the inbox then
  * reads no more from its socket, the queues before it fill up, and the actors wait in turn. A
@@ -11,14 +15,22 @@
 
 typedef struct Buffers Buffers;
 
-/* Rings of `capacity` samples per role, from which batches are taken. A batch moves the ring on by
- * `advance` samples: with batch / 2 each sample is in two batches one after the other, with 2 *
- * batch every other batch is left out. ST_INVALID: a ring is smaller than a batch or its advance
- * (it would never be full). All memory is allocated here. */
-Status buffers_new(int batch, int advance, int capacity, Buffers **out);
+typedef struct {
+    int batch;   /* samples taken at a time */
+    int advance; /* by which a batch moves the ring on: with batch / 2 each sample is in two batches
+                    one after the other, with 2 * batch every other batch is left out */
+    int capacity; /* of a ring, in samples */
+    int pool;     /* samples of a role that are mixed; 0: they stay in order. The last ones of a run
+                     stay in the pool and are not learned from. */
+    uint64_t seed;
+} BuffersConfig;
+
+/* ST_INVALID: a ring is smaller than a batch or its advance (it would never be full). All memory is
+ * allocated here. */
+Status buffers_new(const BuffersConfig *c, Buffers **out);
 void buffers_free(Buffers *b);
 
-/* Appends a game's samples, each to its role's ring, in order; waits for room. false: closed.  */
+/* Puts a game's samples, each into its role's pool; waits for room in the rings. false: closed.  */
 bool buffers_put(Buffers *b, const Sample *samples, int n);
 /* Waits for a full batch of one of the roles in the mask (bit per role) and copies it out, oldest
  * first. The role is then this thread's until buffers_done. false: closed.                  */

@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 
 #include "engine/base/file.h"
-#include "engine/game.h"
 #include "learner/optim.h"
 #include "learner/ranksettings.h"
 #include "learner/runfolder.h"
+#include "nets/trainer.h"
 
-enum { N_OPTIONS = 72, AUTO_BATCHES = 4, LEAST_PART = 40 };
+enum { N_OPTIONS = 72, AUTO_BATCHES = 4, SHUFFLED_BATCHES = 8, LEAST_PART = 40 };
 
 void settings_defaults(Settings *s, Preset p) {
     *s = (Settings){
@@ -23,10 +23,11 @@ void settings_defaults(Settings *s, Preset p) {
         .act_precision = PRECISION_AUTO,
         .train_on = TRAIN_ON_UNFORCED,
         .batch = 512,
+        .shuffle = SHUFFLE_AUTO,
         .uses = 1,
         .precision = PRECISION_AUTO,
-        .optimizer = OPTIM_RMSPROP,
-        .lr = 2e-4,
+        .optimizer = OPTIM_ADAM,
+        .lr = 5e-4,
         .schedule = SCHEDULE_SQRT,
         .lr_end = 1e-5,
         .decay_from = 2000,
@@ -53,10 +54,12 @@ void settings_defaults(Settings *s, Preset p) {
     if (p == PRESET_FAST) return;
     s->train_on = TRAIN_ON_ALL;
     s->batch = 3200;
+    s->optimizer = OPTIM_RMSPROP;
     s->lr = 1e-4;
     s->schedule = SCHEDULE_CONSTANT;
     s->act_precision = PRECISION_ALWAYS_FP32;
     s->precision = PRECISION_ALWAYS_FP32;
+    s->shuffle = 0;
     s->ema = 0;
     s->publish_every = 1;
 }
@@ -84,12 +87,13 @@ const Option *settings_options(Settings *s) {
         {"train-on", OPT_CHOICE, &s->train_on, "learn from decisions with a choice, or from all", 0, 0, "unforced|all", false},
         {"batch", OPT_INT, &s->batch, "samples per step", 1, 1 << 20, NULL, false},
         {"buffer", OPT_INT, &s->buffer, "samples waiting per net; 0: four batches", 0, 1 << 24, NULL, false},
+        {"shuffle", OPT_INT, &s->shuffle, "samples per net that are mixed; -1: eight batches; 0: none", -1, 1 << 24, NULL, false},
         {"uses", OPT_REAL, &s->uses, "how often a sample is learned from", 0.01, 64, NULL, false},
         {"threads", OPT_INT, &s->threads, "learner threads; 0: one per core, as far as they pay", 0, 1024, NULL, false},
         {"precision", OPT_CHOICE, &s->precision, "of products in training", 0, 0, "auto|fp32|bf16", false},
         {"pin", OPT_CHOICE, &s->pin, "auto: to memory nodes where there are several", 0, 0, "auto|off|node|core", false},
         {"optimizer", OPT_CHOICE, &s->optimizer, "", 0, 0, "rmsprop|adam", false},
-        {"lr", OPT_REAL, &s->lr, "learning rate", 1e-9, 10, NULL, false},
+        {"lr", OPT_REAL, &s->lr, "learning rate; for rmsprop rather 2e-4", 1e-9, 10, NULL, false},
         {"schedule", OPT_CHOICE, &s->schedule, "of the learning rate; sqrt: falls as 1/sqrt(step) from decay-from on", 0, 0, "constant|cosine|sqrt", false},
         {"lr-end", OPT_REAL, &s->lr_end, "learning rate that the decay ends at", 0, 10, NULL, false},
         {"warmup", OPT_U64, &s->warmup, "steps of each net over which the rate rises", 0, 0, NULL, false},
@@ -214,7 +218,8 @@ Status settings_parse(Settings *s, const char *usage, int argc, char **argv, boo
     TRY(options_parse(&c, argc, argv, &n_args, done));
     if (*done) return ST_OK;
     if (s->run == NULL || *s->run == '\0') s->run = "runs/default";
-    if (run == NULL && !exists && runfolder_exists(s->run)) { // the default folder: now that it is known
+    if (run == NULL && !exists &&
+        runfolder_exists(s->run)) { // the default folder: now that it is known
         fprintf(stderr, "dizhu: %s exists: say --run %s to go on with it\n", s->run, s->run);
         return ST_INVALID;
     }
@@ -314,4 +319,21 @@ int settings_threads(const Settings *s) {
 
 int settings_buffer(const Settings *s) {
     return s->buffer ? s->buffer : AUTO_BATCHES * least_buffer(s);
+}
+
+int settings_shuffle(const Settings *s) {
+    return s->shuffle == SHUFFLE_AUTO ? SHUFFLED_BATCHES * s->batch : s->shuffle;
+}
+
+/* Megabytes as measured: the nets are the same in every run. A learner's includes shared memory and
+ * a checkpoint on its way to disk; PART is a further thread of a net.                         */
+enum { LEARNER_MB = 290, PART_MB = 18, ACTOR_MB = 42, ACTOR_THREAD_MB = 10 };
+static const double batch_sample_mb = 0.11;
+
+int settings_memory_mb(const Settings *s) {
+    int parts = settings_threads(s) > N_ROLES ? settings_threads(s) - N_ROLES : 0;
+    double buffers =
+        ((double)settings_buffer(s) + settings_shuffle(s)) * N_ROLES * sizeof(Sample) / 1e6;
+    return LEARNER_MB + parts * PART_MB + (int)(s->batch * batch_sample_mb + buffers) +
+           settings_actors(s) * (ACTOR_MB + ACTOR_THREAD_MB * s->act_threads);
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 typedef enum { PRESET_FAST, PRESET_DOUZERO, N_PRESETS } Preset;
+enum { SHUFFLE_AUTO = -1 };
 typedef enum { TRAIN_ON_UNFORCED, TRAIN_ON_ALL } TrainOn;
 /* What may be asked for: a Precision + 1, or the fastest that the processor has. */
 typedef enum {
@@ -41,6 +42,8 @@ typedef struct {
     /* learning */
     int train_on;      /* TrainOn */
     int batch, buffer; /* samples; buffer per role, 0: four batches */
+    int shuffle;       /* samples of a role that are mixed before they are batched, SHUFFLE_AUTO:
+                          eight batches; 0: the samples of a game stay together */
     double uses;       /* how often a sample is learned from, on average */
     int threads;       /* learner threads; 0: one per core, as far as they pay */
     int precision;     /* PrecisionChoice, of products */
@@ -103,6 +106,9 @@ int settings_cores(void);
 int settings_actors(const Settings *s);
 int settings_threads(const Settings *s);
 int settings_buffer(const Settings *s);
+int settings_shuffle(const Settings *s);
+/* Megabytes that learner and actors of this machine take together at most; within a fifth. */
+int settings_memory_mb(const Settings *s);
 /* Samples by which a batch moves on, for settings->uses. */
 int settings_advance(const Settings *s);
 

@@ -8,6 +8,7 @@
 #include "engine/move.h"
 #include "learner/bench_learner.h"
 #include "learner/bench_pipeline.h"
+#include "learner/bidding/bid_command.h"
 #include "learner/config.h"
 #include "learner/learn.h"
 #include "learner/muster.h"
@@ -119,6 +120,7 @@ static const struct {
     {"train", train, "learners and actors on this machine, kept alive"},
     {"learner", learner, "a learner alone, for actors from elsewhere"},
     {"bench", bench, "times learning, and whole training"},
+    {"bid-fit", bid_command, "values of hands before the auction, from played deals"},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

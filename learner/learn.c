@@ -213,7 +213,12 @@ static Status meet_ranks(Learn *l) {
 
 static Status start_threads(Learn *l) {
     const Settings *s = l->s;
-    TRY(buffers_new(s->batch, settings_advance(s), settings_buffer(s), &l->buffers));
+    BuffersConfig b = {.batch = s->batch,
+                       .advance = settings_advance(s),
+                       .capacity = settings_buffer(s),
+                       .pool = settings_shuffle(s),
+                       .seed = s->seed};
+    TRY(buffers_new(&b, &l->buffers));
     if (l->ranks && ranks_synchronous(l->ranks)) TRY(start_turns(l));
     else TRY(crew_start(settings_threads(s), s->batch, l->net, l->buffers, step_done, l, &l->crew));
     InboxConfig c = {.run = l->run,

@@ -129,6 +129,13 @@ void machine_look(Machine *out) {
     machine_read("/sys", &allowed, own_group(group) ? group : NULL, out);
 }
 
+int machine_free_mb(void) {
+    char text[TEXT_BYTES];
+    long long kb;
+    const char *at = read_text("/proc/meminfo", text) ? strstr(text, "MemAvailable:") : NULL;
+    return at && sscanf(at, "MemAvailable: %lld", &kb) == 1 ? (int)(kb / 1024) : 0;
+}
+
 bool machine_net(const Machine *m, Pin pin, int index, cpu_set_t *out) {
     if (pin == PIN_OFF || (pin == PIN_AUTO && m->n_nodes == 1)) return false;
     *out = m->node[index % m->n_nodes];

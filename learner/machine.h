@@ -27,6 +27,9 @@ void machine_look(Machine *out);
  * and lives in this control group ("/a/b"; NULL: not known).                                */
 void machine_read(const char *sysfs, const cpu_set_t *allowed, const char *group, Machine *out);
 
+/* Memory that can be had without swapping; 0: not known. */
+int machine_free_mb(void);
+
 typedef enum { PIN_AUTO, PIN_OFF, PIN_NODE, PIN_CORE } Pin;
 /* Where the index-th actor runs, and the threads of the index-th net. false: anywhere. PIN_AUTO is
  * PIN_NODE where there are several nodes, else PIN_OFF; with PIN_CORE each actor has a core, and

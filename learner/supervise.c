@@ -188,12 +188,16 @@ static void reap(Supervisor *v) {
 
 static double latest(double a, double b) { return a > b ? a : b; }
 
-/* Silent for too long? Who merely waits for a busy processor or disk would not fare better if he
- * were started again. */
-static bool is_blocked(const Child *c, double silent, double usual) {
-    if (c->pid <= 0 || c->killed || silent < usual) return false;
+/* Silent for too long? Who works, or merely waits for a busy processor or disk, would not fare
+ * better if he were started again: he gets a minute. */
+static bool is_blocked(Child *c, double silent, double usual) {
+    if (c->pid <= 0 || c->killed) return false;
+    if (silent < usual / 2) c->ticks = 0;
+    else if (c->ticks == 0) c->ticks = child_ticks(c);
+    if (silent < usual) return false;
     char state = child_state(c);
-    return (state != 'R' && state != 'D') || silent > busy_silent_s;
+    bool busy = state == 'R' || state == 'D' || child_ticks(c) > c->ticks;
+    return !busy || silent > busy_silent_s;
 }
 
 static void look_at_learner(Supervisor *v, double now) {
@@ -277,7 +281,17 @@ static void evaluate_last(Supervisor *v, struct pollfd *p) {
     progressline_clear(&v->voice.line);
 }
 
+/* What is about to be started, and what it takes: better said now than found out in hours. */
+static void say_plan(Supervisor *v) {
+    int need = settings_memory_mb(v->s), most = machine_free_mb();
+    voice_say(&v->voice, LOG_INFO, "cores %d, actors %d, learner threads %d; memory about %d MB",
+              v->machine.n_cores, v->n_actors, settings_threads(v->s), need);
+    if (most > 0 && most < need)
+        voice_event(&v->voice, LOG_WARN, "only %d MB of memory are free", most);
+}
+
 static void run(Supervisor *v, struct pollfd *p) {
+    say_plan(v);
     start_what_is_due(v);
     while (!v->ending || v->learner.pid > 0) {
         listen_to_all(v, p);
@@ -331,6 +345,8 @@ int supervise(const Settings *s, int lock_fd, atomic_bool *stop) {
     if (p && put_together(v) == ST_OK) {
         v->exit_code = 0;
         run(v, p);
+        metrics_event(v->voice.metrics,
+                      v->exit_code ? "the run has ended: failed" : "the run has ended");
         forget_shared_memory(v);
     }
     int code = v->exit_code;

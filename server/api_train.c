@@ -142,7 +142,7 @@ typedef struct {
     "AND ?3 = ?3 ORDER BY time"
 #define NET(role, column)                                                                          \
     "SELECT frames, " column " FROM net_progress WHERE frames > ?1 AND role = '" role              \
-    "' AND ?2 = ?2 "                                                                               \
+    "' AND steps > 0 AND ?2 = ?2 "                                                                 \
     "AND (rowid - 1) / 3 % ?3 = 0 ORDER BY time"
 
 static const Series series[] = {
@@ -172,7 +172,8 @@ static const Series series[] = {
 };
 enum { N_SERIES = sizeof series / sizeof *series };
 
-/* A missing value is null; SQLite keeps NaN as NULL, which a loss never is otherwise. */
+/* A missing value is null; SQLite keeps NaN as NULL, which a loss is never otherwise once a net has
+ * made a step. */
 static void write_value(JsonOut *o, const double *v, bool missing, bool nan_text) {
     if (!missing) jsonout_real(o, NULL, *v);
     else if (nan_text) jsonout_str(o, NULL, "nan");

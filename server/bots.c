@@ -1,6 +1,7 @@
 #include "server/bots.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "server/pick.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,8 @@ struct Bots {
     pthread_t thread[MAX_WORKERS], watcher;
     bool watching;
     /* the watcher's */
-    char path[1024];
+    Pick pick;
+    char path[PICK_PATH_BYTES];
     struct timespec seen;
     off_t seen_size;
 };
@@ -107,7 +109,12 @@ static void look(Bots *b, const char *path) {
     b->seen = st.st_mtim;
     b->seen_size = st.st_size;
     NetSet *fresh, *old;
-    if (netset_load(path, b->config.precision, &fresh) != ST_OK) return;
+    if (netset_load(path, b->config.precision, &fresh) != ST_OK) {
+        pthread_mutex_lock(&b->lock);
+        b->stats.refused++;
+        pthread_mutex_unlock(&b->lock);
+        return;
+    }
     log_info("bots play with %s (%s, %s)", fresh->name,
              ruleset_get((RulesetId)fresh->info.ruleset)->name,
              objective_name((Objective)fresh->info.objective));
@@ -119,17 +126,10 @@ static void look(Bots *b, const char *path) {
     netset_unref(old);
 }
 
-static void look_everywhere(Bots *b) {
-    char path[1024];
-    struct stat st;
-    if (b->config.run) {
-        snprintf(path, sizeof path, "%s/weights.safetensors", b->config.run);
-        if (stat(path, &st) == 0) {
-            look(b, path);
-            return;
-        }
-    }
-    if (b->config.model) look(b, b->config.model);
+static void look_again(Bots *b) {
+    char path[PICK_PATH_BYTES];
+    pick_weights(&b->pick, path);
+    if (*path) look(b, path);
 }
 
 static void *watch(void *arg) {
@@ -142,7 +142,7 @@ static void *watch(void *arg) {
         pthread_cond_timedwait(&b->changed, &b->lock, &until);
         if (b->stop) break;
         pthread_mutex_unlock(&b->lock);
-        look_everywhere(b);
+        look_again(b);
         pthread_mutex_lock(&b->lock);
     }
     pthread_mutex_unlock(&b->lock);
@@ -153,10 +153,11 @@ Status bots_new(const BotsConfig *c, Bots **out) {
     Bots *b = calloc(1, sizeof *b);
     if (!b) return ST_NOMEM;
     b->config = *c;
+    pick_init(&b->pick, c->model, c->run);
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->more, NULL);
     pthread_cond_init(&b->changed, NULL);
-    look_everywhere(b);
+    look_again(b);
     if (!b->nets)
         log_warn("no net to play with (%s): bots play the first legal move",
                  c->model ? c->model : "no model given");

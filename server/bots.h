@@ -10,7 +10,7 @@
 typedef struct {
     int workers;
     const char *model; /* weights file; NULL: none */
-    const char *run;   /* run folder whose newest weights go before the model; NULL: none */
+    const char *run;   /* run folder (pick.h: when its weights go before the model); NULL: none */
     Precision precision;
     void (*wake)(void *ctx); /* called by workers; NULL: none */
     void *ctx;
@@ -18,9 +18,9 @@ typedef struct {
 
 typedef struct {
     uint64_t asked, jobs, taken, batches; /* jobs: answered; taken: by bots_take */
-    double busy_s;                 /* of all workers */
-    int waiting;                   /* urgent jobs not yet begun */
-    uint64_t loads;                /* nets loaded */
+    double busy_s;                        /* of all workers */
+    int waiting;                          /* urgent jobs not yet begun */
+    uint64_t loads, refused;              /* nets loaded; files that were none */
 } BotsStats;
 
 typedef struct Bots Bots;

@@ -48,6 +48,7 @@ int main(int argc, char **argv) {
                        .away_s = 60};
     int level = LOG_INFO, precision = 0;
     bool with_parent = false;
+    pid_t parent = getppid();
     const Option options[] = {
         {"port", OPT_INT, &o.port, "TCP port, 0: any free one", 0, 65535, NULL, false},
         {"any-port", OPT_FLAG, &o.any_port, "if the port is taken: any free one", 0, 0, NULL,
@@ -58,8 +59,8 @@ int main(int argc, char **argv) {
         {"db", OPT_STR, &o.db, "database of games and people", 0, 0, "FILE", false},
         {"model", OPT_STR, &o.model, "weights that bots play with", 0, 0, "FILE", false},
         {"run", OPT_STR, &o.run,
-         "run folder (or a folder of runs): its newest weights play, its figures are shown", 0, 0,
-         "DIR", false},
+         "run folder (or a folder of runs): its figures are shown, its weights play once better", 0,
+         0, "DIR", false},
         {"web", OPT_STR, &o.web, "the built page [page, beside this program]", 0, 0, "DIR", false},
         {"tls-cert", OPT_STR, &o.tls_cert, "certificate chain (PEM): serve TLS", 0, 0, "FILE",
          false},
@@ -113,6 +114,7 @@ int main(int argc, char **argv) {
     }
     catch_signals();
     if (with_parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (with_parent && getppid() != parent) return 0; // it has ended already
     move_init();
     if (server_start(&o, &server) != ST_OK) return 1;
     printf("%s://%s:%d/\n", o.tls_cert ? "https" : "http",

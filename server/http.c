@@ -233,6 +233,13 @@ static int metrics(Server *s, struct lws *wsi, HttpConn *c) {
 
 /* ---- requests ---- */
 
+/* The request line's last word; a request without one (HTTP/0.9) has none. */
+static bool known_version(struct lws *wsi) {
+    char text[16];
+    if (lws_hdr_copy(wsi, text, sizeof text, WSI_TOKEN_HTTP) <= 0) return false;
+    return strcmp(text, "HTTP/1.1") == 0 || strcmp(text, "HTTP/1.0") == 0;
+}
+
 static int request(Server *s, struct lws *wsi, HttpConn *c, const char *path) {
     Address *from = lws_get_opaque_user_data(wsi);
     bool post = lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0;
@@ -241,6 +248,7 @@ static int request(Server *s, struct lws *wsi, HttpConn *c, const char *path) {
     s->count.http_requests++;
     if (from && !address_request(s->addresses, from, s->lobby->now_us))
         return respond_error(wsi, c, 429, "rate");
+    if (!known_version(wsi)) return respond_error(wsi, c, 505, "version");
     if (!get && !post) return respond_error(wsi, c, 405, "method");
     if (strcmp(path, "/api/health") == 0 && get) return health(s, wsi, c);
     if (strcmp(path, "/metrics") == 0 && get) return metrics(s, wsi, c);
@@ -303,7 +311,7 @@ static void disconnected(struct lws *wsi) {
 }
 
 static int upgrade(Server *s, struct lws *wsi) {
-    int status = socket_check_upgrade(s, wsi);
+    int status = known_version(wsi) ? socket_check_upgrade(s, wsi) : 505;
     if (status == 0) return 0;
     return lws_return_http_status(wsi, (unsigned)status, NULL) < 0 ? -1 : 1;
 }

@@ -91,6 +91,7 @@ struct Lobby {
     size_t n_buckets;              /* of both tables, a power of two */
     Session **sessions;
     Room **rooms;
+    Room *closing; /* closed, but bots still think for them */
     int n_sessions, n_connected, n_rooms, n_playing;
     bool list_changed;
     Timer list_timer;

@@ -281,7 +281,7 @@ void room_line_back(Room *r, Session *s) {
 
 /* ---- the end of a room ---- */
 
-static void free_room(Room *r) {
+void room_free(Room *r) {
     free(r->table);
     for (int i = 0; i <= N_SEATS; i++) msg_unref(r->end[i]);
     free(r);
@@ -314,13 +314,18 @@ void room_close(Room *r) {
     if (r->durable) store_drop_room(r->lobby->store, r->code);
     lobby_list_changed(r->lobby);
     dissolve(r);
-    if (r->jobs == 0) free_room(r);
+    if (r->jobs == 0) {
+        room_free(r);
+        return;
+    }
+    r->hash_next = r->lobby->closing;
+    r->lobby->closing = r;
 }
 
 /* Answers of bots that are still out will never be taken. */
 void room_forget(Room *r) {
     dissolve(r);
-    free_room(r);
+    room_free(r);
 }
 
 bool room_close_if_empty(Room *r) {
@@ -334,7 +339,11 @@ bool room_close_if_empty(Room *r) {
 }
 
 void room_job_back(Room *r) {
-    if (--r->jobs == 0 && r->closed) free_room(r);
+    if (--r->jobs > 0 || !r->closed) return;
+    Room **p = &r->lobby->closing;
+    while (*p != r) p = &(*p)->hash_next;
+    *p = r->hash_next;
+    room_free(r);
 }
 
 void room_restore_person(Room *r, Session *s, int seat) {

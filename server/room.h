@@ -1,6 +1,6 @@
 /* room.h - a room: three seats, who watches, what was agreed, and the game that is on.
  *
- * room.c has who is in it, play.c the course of its games.                                   */
+ * room.c has who is in it, play.c and ending.c the course of its games. */
 #ifndef DIZHU_SERVER_ROOM_H
 #define DIZHU_SERVER_ROOM_H
 #include "server/lobby.h"
@@ -78,8 +78,9 @@ StoreRoom room_to_store(const Room *r);
 /* Puts a person whose line is lost into a seat, as after a restart. */
 void room_restore_person(Room *r, Session *s, int seat);
 void room_forget(Room *r); /* frees it in silence; the database keeps it */
+void room_free(Room *r);   /* one that is closed */
 
-/* play.c */
+/* play.c, and ending.c */
 void play_start(Room *r);                             /* deals; all seats are taken */
 void play_start_from(Room *r, Table *t);              /* goes on from t, which is copied */
 void play_restore_ended(Room *r, const StoreGame *g); /* the game that ended last */
@@ -96,5 +97,10 @@ void play_job(Room *r, Job *j);            /* a bot's answer */
 void play_seat_changed(Room *r, int seat); /* another plays it now */
 void play_drop(Room *r);                   /* ends a game without a result */
 int64_t play_left_ms(const Room *r);       /* -1: no limit */
+/* between the two */
+void play_ended(Room *r);                /* the table's game is over */
+void play_hold(Room *r, uint64_t write); /* what people hear from now on waits for it */
+void play_set_state(Room *r, RoomState state);
+void play_release(Room *r); /* the players of a game that ended or begins anew */
 
 #endif

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { act, chosen, hand, launch, player, quick, Server, SIZES, waitTurn } from "./harness.mjs";
+import { act, chosen, hand, launch, player, playOut, quick, Server, SIZES, waitTurn } from "./harness.mjs";
 
 const axe = readFileSync(new URL("../../web/node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const server = new Server();
@@ -28,7 +28,7 @@ async function clean(page, where) {
 /** The choice is drawn with the next frame. */
 async function shown(page, cards, what) {
   const want = cards.join();
-  await page.waitForFunction((w) => [...document.querySelectorAll('.hand .card[aria-selected="true"]')].map((e) => e.dataset.card).join() === w, want, { timeout: 3000 }).catch(() => undefined);
+  await page.waitForFunction((w) => [...document.querySelectorAll('.hand .card[aria-selected="true"]')].map((e) => e.dataset.card).join() === w, want, { timeout: 30_000 }).catch(() => undefined);
   assert.deepEqual(await chosen(page), cards, what);
 }
 
@@ -53,8 +53,33 @@ for (const theme of ["light", "dark"])
     await clean(page, "bidding");
     while ((await waitTurn(page)) === "bid") await act(page, "bid");
     await clean(page, "playing");
+    await playOut(page);
+    await clean(page, "end");
+    await page.click('.panel .btn:has-text("复盘"), .panel .btn:has-text("Review")');
+    await page.waitForSelector(".hr");
+    await clean(page, "replay");
+    await page.goto(server.url + "/");
+    await page.waitForSelector(".hero .btn.pri:not(:disabled)");
+    await page.click(".bh .btn");
+    await page.waitForSelector(".seatcard");
+    await clean(page, "room");
+    assert.deepEqual(page.problems, []);
     await page.context().close();
   });
+
+test("axe finds nothing on a phone", async () => {
+  for (const size of ["upright", "sideways"]) {
+    const page = await player(browser, server, { size, lang: "en" });
+    await clean(page, `lobby ${size}`);
+    await quick(page);
+    await waitTurn(page);
+    await clean(page, `playing ${size}`);
+    await page.click("header .only-small.keep");
+    await page.waitForTimeout(300);
+    await clean(page, `panel ${size}`);
+    await page.context().close();
+  }
+});
 
 for (const size of Object.keys(SIZES))
   test(`a press on each card's stripe chooses that card, ${size}`, async () => {
@@ -154,11 +179,13 @@ test("the dashboard draws a run, and says when one is stale or lost", async () =
   await page.waitForSelector(".plot canvas");
   assert.equal(await page.textContent(".stat b"), "50,000");
   assert.match(await page.textContent("tr.lost"), /掉线/);
+  await clean(page, "dashboard");
   answer = run({ age_ms: 400_000, state: "stale", series: { loss_landlord: { x, y: [...y.slice(1), "nan"] } } });
   await page.waitForSelector(".bar.red[role=alert]");
   assert.equal((await page.$$(".bar.red")).length, 2);
   await page.click('.tbar button:has-text("数据表")');
   await page.waitForSelector("tbody th");
+  await clean(page, "dashboard's table, alarms");
   assert.deepEqual(page.problems, []);
   await page.context().close();
 });

@@ -331,6 +331,53 @@ static void port_in_use(void **state) {
     close(fd);
 }
 
+/* The learner's first port by what was said the n-th time; 0: not yet. */
+static int learner_port(int n) {
+    char *text = said(&place), *at = text;
+    int port = 0;
+    for (; (at = strstr(at, "listens on tcp://127.0.0.1:")) != NULL; at++)
+        if (n-- == 0) {
+            port = atoi(at + strlen("listens on tcp://127.0.0.1:"));
+            break;
+        }
+    free(text);
+    return port;
+}
+
+/* The learner dies, and before it is started again somebody takes its port: it takes others, and
+ * its actors are started again to find it there.                                                */
+static void a_lost_port(void **state) {
+    (void)state;
+    Train t = {0};
+    pid_t pids[3];
+    int fd = socket(AF_INET, SOCK_STREAM, 0), yes = 1;
+    train_start(&t, &place, NULL);
+    at_work(&t, pids);
+    int port = learner_port(0);
+    assert_true(port > 0);
+    kill(t.pid, SIGSTOP);
+    kill(pids[0], SIGKILL);
+    wait_gone(&place, pids, 1, 10);
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    int bound = -1; // the last of its threads may still be ending
+    for (int i = 0; i < 500 && bound != 0; i++, clock_sleep_ms(10))
+        bound = bind(fd, (struct sockaddr *)&at, sizeof at);
+    assert_int_equal(bound, 0);
+    assert_int_equal(listen(fd, 8), 0);
+    kill(t.pid, SIGCONT);
+    wait_said(&place, "the port is in use", 1);
+    wait_said(&place, "listens on", 2);
+    assert_true(learner_port(1) > 0 && learner_port(1) != port);
+    wait_said(&place, "joined", 4);
+    wait_said(&place, "info  checkpoint", times_said(&place, "info  checkpoint") + 1);
+    close(fd);
+    kill(t.pid, SIGINT);
+    assert_int_equal(train_end(&t, 30), 0);
+}
+
 /* An actor that insists on other rules is refused; the run does not mind. */
 static void other_rules(void **state) {
     (void)state;
@@ -395,6 +442,7 @@ int main(void) {
         TEST(read_only_folder),
         TEST(full_disk),
         TEST(port_in_use),
+        TEST(a_lost_port),
         TEST(other_rules),
         TEST(evaluations),
     };

@@ -22,9 +22,14 @@ static Sample sample_of(int role, float target) {
     return (Sample){.obs = {.role = (uint8_t)role}, .target = target, .weight = 1};
 }
 
+static Status make(int batch, int advance, int capacity, int pool, Buffers **out) {
+    BuffersConfig c = {batch, advance, capacity, pool, 7};
+    return buffers_new(&c, out);
+}
+
 static Buffers *buffers_of(int batch, int capacity) {
     Buffers *b;
-    assert_int_equal(buffers_new(batch, batch, capacity, &b), ST_OK);
+    assert_int_equal(make(batch, batch, capacity, 0, &b), ST_OK);
     return b;
 }
 
@@ -32,10 +37,11 @@ static void smaller_than_a_batch(void **state) {
     (void)state;
     Buffers *b;
     log_level(LOG_NONE);
-    assert_int_equal(buffers_new(BATCH, BATCH, BATCH - 1, &b), ST_INVALID);
-    assert_int_equal(buffers_new(BATCH, 2 * BATCH, 2 * BATCH - 1, &b), ST_INVALID);
-    assert_int_equal(buffers_new(0, 1, 10, &b), ST_INVALID);
-    assert_int_equal(buffers_new(1, 0, 10, &b), ST_INVALID);
+    assert_int_equal(make(BATCH, BATCH, BATCH - 1, 0, &b), ST_INVALID);
+    assert_int_equal(make(BATCH, 2 * BATCH, 2 * BATCH - 1, 0, &b), ST_INVALID);
+    assert_int_equal(make(0, 1, 10, 0, &b), ST_INVALID);
+    assert_int_equal(make(1, 0, 10, 0, &b), ST_INVALID);
+    assert_int_equal(make(1, 1, 10, -1, &b), ST_INVALID);
     log_level(LOG_INFO);
     buffers_free(buffers_of(BATCH, BATCH));
 }
@@ -71,6 +77,44 @@ static void first_in_first_out(void **state) {
     buffers_free(b);
 }
 
+/* Every sample comes out once but for those in the pool; how long they stay there is geometric: the
+ * mean distance of what follows one another is about the pool's size; a seed repeats.        */
+static void mixed(void **state) {
+    (void)state;
+    enum { POOL = 8 * BATCH, PUT = 400 * BATCH };
+    static bool came[2][PUT];
+    static int order[2][PUT];
+    int n[2] = {0}, role;
+    Sample batch[BATCH];
+    memset(came, 0, sizeof came);
+    for (int run = 0; run < 2; run++) {
+        Buffers *b;
+        BuffersState s;
+        assert_int_equal(make(BATCH, BATCH, CAPACITY, POOL, &b), ST_OK);
+        for (int i = 0; i < PUT; i++) {
+            Sample one = sample_of(ROLE_LANDLORD_UP, (float)i);
+            assert_true(buffers_put(b, &one, 1));
+            buffers_state(b, &s);
+            if (s.fill[ROLE_LANDLORD_UP] < BATCH) continue;
+            assert_true(buffers_take(b, ALL, &role, batch));
+            for (int k = 0; k < BATCH; k++) {
+                int at = (int)batch[k].target;
+                assert_false(came[run][at]);
+                came[run][at] = true;
+                order[run][n[run]++] = at;
+            }
+            buffers_done(b, role);
+        }
+        assert_int_equal(n[run], PUT - POOL);
+        buffers_free(b);
+    }
+    assert_memory_equal(order[0], order[1], sizeof order[0]);
+    double distance = 0;
+    for (int i = 1; i < n[0]; i++) distance += abs(order[0][i] - order[0][i - 1]);
+    distance /= n[0] - 1;
+    assert_true(distance > 0.9 * POOL && distance < 1.1 * POOL);
+}
+
 /* How often each of the first samples came out when a batch moves the ring on by so many. */
 static void check_uses(int advance, int uses_of_first, int uses_of_later, int left_out_from) {
     enum { PUT = 40 * BATCH };
@@ -79,7 +123,7 @@ static void check_uses(int advance, int uses_of_first, int uses_of_later, int le
     Sample batch[BATCH];
     int role;
     memset(used, 0, sizeof used);
-    assert_int_equal(buffers_new(BATCH, advance, 3 * BATCH, &b), ST_OK);
+    assert_int_equal(make(BATCH, advance, 3 * BATCH, 0, &b), ST_OK);
     for (int i = 0; i < PUT; i++) {
         Sample one = sample_of(ROLE_LANDLORD, (float)i);
         BuffersState s;
@@ -203,7 +247,8 @@ static void a_full_ring_forgets(void **state) {
     Buffers *b;
     BuffersState now;
     int role;
-    assert_int_equal(buffers_new(4, 4, 8, &b), ST_OK);
+    BuffersConfig c = {.batch = 4, .advance = 4, .capacity = 8};
+    assert_int_equal(buffers_new(&c, &b), ST_OK);
     buffers_forget(b);
     int room = 8 + GAME_MAX_MOVES;
     for (int i = 0; i < room + 5; i++) {
@@ -331,6 +376,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(smaller_than_a_batch),
         cmocka_unit_test(first_in_first_out),
+        cmocka_unit_test(mixed),
         cmocka_unit_test(uses),
         cmocka_unit_test(a_full_ring_waits),
         cmocka_unit_test(a_full_ring_forgets),

@@ -51,7 +51,8 @@ static Bed *bed_new(InboxConfig c) {
     assert_int_equal(link_context_new(&b->context), ST_OK);
     assert_int_equal(link_open(b->context, &pull, "tcp://127.0.0.1:*", &b->pull), ST_OK);
     assert_int_equal(link_open(b->context, &push, link_endpoint(b->pull), &b->push), ST_OK);
-    assert_int_equal(buffers_new(512, 512, 20000, &b->buffers), ST_OK);
+    BuffersConfig rings = {.batch = 512, .advance = 512, .capacity = 20000};
+    assert_int_equal(buffers_new(&rings, &b->buffers), ST_OK);
     assert_int_equal(roster_new(&b->roster), ST_OK);
     c.run = RUN;
     c.seed = SEED;

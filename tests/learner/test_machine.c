@@ -156,6 +156,7 @@ static void here(void **state) {
     assert_int_equal(sched_getaffinity(0, sizeof ours, &ours), 0);
     assert_true(m.n_cores >= 1 && m.n_cores <= CPU_COUNT(&ours));
     assert_true(m.n_nodes >= 1);
+    assert_true(machine_free_mb() > 10);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_root, remove_root)

@@ -81,7 +81,8 @@ static Bed *bed_new(Precision p, int parts, bool ema) {
     }
     PublisherConfig c = {.run = 0xa110c, .ema = ema, .every = 1, .nets = b->net};
     assert_int_equal(publisher_new(&c, &b->publisher), ST_OK);
-    assert_int_equal(buffers_new(BATCH, BATCH, 4 * BATCH, &b->buffers), ST_OK);
+    BuffersConfig rings = {.batch = BATCH, .advance = BATCH, .capacity = 4 * BATCH, .pool = BATCH};
+    assert_int_equal(buffers_new(&rings, &b->buffers), ST_OK);
     assert_int_equal(roster_new(&b->roster), ST_OK);
     for (uint64_t i = 0; i < GAMES; i++) {
         Record r;

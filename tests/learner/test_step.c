@@ -172,7 +172,8 @@ static void check_crew(int threads) {
     enum { STEPS = 2 };
     Bed b = {0};
     float *copy = malloc(net_layout(ROLE_LANDLORD_UP)->n_params * sizeof *copy);
-    assert_int_equal(buffers_new(BATCH, BATCH, 2 * BATCH, &b.buffers), ST_OK);
+    BuffersConfig config = {.batch = BATCH, .advance = BATCH, .capacity = 2 * BATCH};
+    assert_int_equal(buffers_new(&config, &b.buffers), ST_OK);
     for (int r = 0; r < N_ROLES; r++) b.net[r] = net_of((Role)r, crew_parts(threads, (Role)r));
     assert_int_equal(crew_start(threads, BATCH, b.net, b.buffers, step_done, &b, &b.crew), ST_OK);
     for (int i = 0; i < STEPS; i++)

@@ -68,7 +68,8 @@ static Status make(Learner *l, const Settings *s) {
     }
     static const Checkpoint none; // of no steps
     TRY(ranks_new(s, l->net, &none, &l->ranks));
-    TRY(buffers_new(BATCH, BATCH, BUFFER, &l->buffers));
+    BuffersConfig b = {.batch = BATCH, .advance = BATCH, .capacity = BUFFER};
+    TRY(buffers_new(&b, &l->buffers));
     buffers_forget(l->buffers);
     TurnsConfig t = {.ranks = l->ranks,
                      .nets = l->net,

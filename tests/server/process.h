@@ -24,6 +24,8 @@
 /* after what it needs */
 #include <cmocka.h>
 
+enum { WAIT_MS = 60000 }; /* for an answer, however slow the machine is */
+
 typedef struct {
     char dir[64];
     pid_t pid;
@@ -32,10 +34,21 @@ typedef struct {
 } Process;
 
 static inline void process_start(Process *p) {
-    char db[96], log[96], model[96], line[128] = "";
-    const char *args[32] = {
-        PROGRAM_DIR "/dizhu-serve", "--port", "0", "--db", db, "--log", log, "--think", "0"};
-    int n = 9, fds[2];
+    char db[96], log[96], model[96], page[96], line[128] = "";
+    const char *args[32] = {PROGRAM_DIR "/dizhu-serve",
+                            "--port",
+                            "0",
+                            "--db",
+                            db,
+                            "--log",
+                            log,
+                            "--think",
+                            "0",
+                            "--web",
+                            page,
+                            "--with-parent"}; // a test that fails leaves none behind
+    int n = 12, fds[2];
+    snprintf(page, sizeof page, "%s/page", p->dir);
     snprintf(db, sizeof db, "%s/db.sqlite", p->dir);
     snprintf(log, sizeof log, "%s/log.txt", p->dir);
     snprintf(model, sizeof model, "%s/net.safetensors", p->dir);
@@ -62,7 +75,19 @@ static inline void process_start(Process *p) {
     assert_in_range(p->port, 1, 65535);
 }
 
-/* A folder with, if wanted, a random net in it. */
+/* A page of one file, so that `GET /` has an answer that a refusal can be told from. */
+static inline void process_page(const Process *p) {
+    char path[96];
+    snprintf(path, sizeof path, "%s/page", p->dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/page/index.html", p->dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("<!doctype html><title>page</title>", f);
+    fclose(f);
+}
+
+/* A folder with a page and, if wanted, a random net in it. */
 static inline void process_new(Process *p, bool net) {
     char path[96];
     memset(p, 0, sizeof *p);
@@ -70,6 +95,7 @@ static inline void process_new(Process *p, bool net) {
     move_init();
     snprintf(p->dir, sizeof p->dir, "/tmp/dizhu-test-XXXXXX");
     assert_non_null(mkdtemp(p->dir));
+    process_page(p);
     if (!net) return;
     Weights w;
     memset(&w, 0, sizeof w);
@@ -120,7 +146,7 @@ static inline int http_raw(int port, const void *request, size_t n, char **answe
                              .sin_port = htons((uint16_t)port),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM, 0), status = 0;
-    struct timeval wait = {5, 0};
+    struct timeval wait = {WAIT_MS / 1000, 0};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
     for (size_t at = 0; at < n;) {
@@ -178,12 +204,12 @@ static inline void ws_say(WsClient *c, const char *fmt, ...) {
     assert_int_equal(wsclient_send(c, text, (size_t)n), ST_OK);
 }
 
-/* The next message of a type; NULL: the connection was closed first. Fails after five seconds. */
+/* The next message of a type; NULL: the connection was closed first. Fails after a minute. */
 static inline json_t *ws_find(WsClient *c, const char *type) {
     const char *text;
     size_t n;
     for (;;) {
-        Status st = wsclient_recv(c, 5000, &text, &n);
+        Status st = wsclient_recv(c, WAIT_MS, &text, &n);
         if (st == ST_PEER) return NULL;
         if (st != ST_OK) fail_msg("no message %s", type);
         json_t *o = json_loadb(text, n, 0, NULL);

@@ -47,7 +47,7 @@ static void expect_closed(WsClient *c) {
     const char *text;
     size_t n;
     Status st;
-    while ((st = wsclient_recv(c, 15000, &text, &n)) == ST_OK) {}
+    while ((st = wsclient_recv(c, WAIT_MS, &text, &n)) == ST_OK) {}
     assert_int_equal(st, ST_PEER);
     wsclient_close(c);
 }
@@ -202,9 +202,11 @@ static void test_rates(void **state) {
     Fixture *f = *state;
     char token[TOKEN_CHARS + 1] = "";
     WsClient *c = ws_hello(&f->server, token);
-    for (int i = 0; i < 60; i++) ws_say(c, "{\"t\":\"ping\",\"c\":%d}", i);
+    // 40 at once, then 20 a second: so many that a busy machine is not slow enough to allow them
+    // all
+    for (int i = 0; i < 120; i++) ws_say(c, "{\"t\":\"ping\",\"c\":%d}", i);
     ws_expect_error(c, "rate");
-    clock_sleep_ms(1500);
+    clock_sleep_ms(2500);
     ws_say(c, "{\"t\":\"ping\",\"c\":999}");
     for (int64_t seen = 0; seen != 999;) { // all that was refused lies behind
         json_t *o = ws_find(c, "pong");
@@ -212,7 +214,8 @@ static void test_rates(void **state) {
         json_decref(o);
     }
     int opened = 0;
-    for (int i = 0; i < 14; i++) { // rooms
+    double from = clock_s();
+    for (int i = 0; i < 14; i++) { // rooms: 10 at once, 5 a minute
         ws_say(c,
                "{\"t\":\"room_new\",\"id\":%d,\"rules\":\"classic\",\"time\":0,\"help\":false,"
                "\"allpass\":\"first\",\"private\":true}",
@@ -220,14 +223,14 @@ static void test_rates(void **state) {
         for (;;) {
             const char *text;
             size_t n;
-            assert_int_equal(wsclient_recv(c, 5000, &text, &n), ST_OK);
+            assert_int_equal(wsclient_recv(c, WAIT_MS, &text, &n), ST_OK);
             if (strstr(text, "\"t\":\"ok\"")) opened++;
             if (strstr(text, "\"t\":\"ok\"") || strstr(text, "\"rate\"")) break;
         }
     }
-    assert_int_equal(opened, 10);
-    victim_plays(f);              // before the flood bans our address
-    for (int i = 0; i < 400; i++) // a flood
+    assert_in_range(opened, 10, 10 + (int)((clock_s() - from) / 12));
+    victim_plays(f);               // before the flood bans our address
+    for (int i = 0; i < 4000; i++) // a flood
         if (wsclient_send(c, "{\"t\":\"ping\",\"c\":1}", 18) != ST_OK) break;
     json_t *o = ws_find(c, "bye");
     if (o) assert_string_equal(str(o, "reason"), "banned");
@@ -250,9 +253,11 @@ static void test_many_connections(void **state) {
     assert_in_range(open, 30, 60); // --per-address, less the victim's own
     victim_plays(f);
     for (int i = 0; i < open; i++) wsclient_close(c[i]);
-    clock_sleep_ms(1500);
-    char token[TOKEN_CHARS + 1] = "";
-    wsclient_close(ws_hello(&f->server, token)); // there is room again
+    WsClient *again = NULL; // there is room for them again
+    for (double end = clock_s() + 60; !again && clock_s() < end; clock_sleep_ms(100))
+        wsclient_open("127.0.0.1", f->server.port, NULL, &again, NULL);
+    assert_non_null(again);
+    wsclient_close(again);
 }
 
 /* Connections that say nothing, and requests that never end, are closed. */
@@ -266,7 +271,7 @@ static void test_silence(void **state) {
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
     assert_true(send(fd, "GET / HT", 8, MSG_NOSIGNAL) == 8);
     expect_closed(c); // no hello within ten seconds
-    struct timeval wait = {20, 0};
+    struct timeval wait = {WAIT_MS / 1000, 0};
     char byte;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
     assert_true(recv(fd, &byte, 1, 0) <= 0);
@@ -320,6 +325,8 @@ static void test_http_garbage(void **state) {
         "\r\n\r\n",
         "GET\r\n\r\n",
         "GET / HTTP/9.9\r\n\r\n",
+        "GET / HTTP/1.\r\n\r\n",
+        "GET /\r\n\r\n",
         "BREW /pot HTTP/1.1\r\nHost: x\r\n\r\n",
         "POST /api/records HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n",
         "POST /api/records HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
@@ -327,8 +334,11 @@ static void test_http_garbage(void **state) {
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         int status = http_raw(f->server.port, bad[i], strlen(bad[i]), NULL, NULL);
-        if (status == 200) fail_msg("accepted: %s", bad[i]);
+        // 0: closed without a word
+        if (status != 0 && status < 400) fail_msg("answered with %d: %s", status, bad[i]);
     }
+    static const char old[] = "GET / HTTP/1.0\r\n\r\n"; // the page is there for who asks well
+    assert_int_equal(http_raw(f->server.port, old, sizeof old - 1, NULL, NULL), 200);
     memcpy(big, "GET /", 5);
     http_raw(f->server.port, big, sizeof big, NULL, NULL);
     victim_plays(f);

@@ -268,7 +268,11 @@ static void test_training(void **state) {
             500 * i, now, 1000 * i, 500 * i, now, 1000 * i);
         assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     }
-    sqlite3_close(db);
+    // before a net's first step there is no loss, which is no alarm
+    snprintf(sql, sizeof sql,
+             "INSERT INTO net_progress VALUES(%f, 500, 'landlord', 0, 0, 0, NULL, NULL, NULL, 0)",
+             start);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     o = http_json(p.port, "/api/runs", NULL);
     assert_string_equal(str(json_array_get(json_object_get(o, "runs"), 0), "run"), "first");
     json_decref(o);
@@ -281,6 +285,7 @@ static void test_training(void **state) {
     assert_int_equal(json_array_size(json_object_get(wp, "x")), 3);
     assert_true(json_number_value(json_array_get(json_object_get(wp, "lo"), 0)) > 0.42);
     const json_t *loss = json_object_get(json_object_get(series, "loss_landlord"), "y");
+    assert_int_equal(json_array_size(loss), 3);
     assert_string_equal(json_string_value(json_array_get(loss, 1)), "nan");
     const json_t *sps = json_object_get(json_object_get(series, "sps"), "y");
     double rate = json_number_value(json_array_get(sps, 2)); // 1500 more samples in a second
@@ -290,6 +295,12 @@ static void test_training(void **state) {
     o = http_json(p.port, "/api/train?run=first&since=2000", NULL);
     wp = json_object_get(json_object_get(o, "series"), "wp");
     assert_int_equal(json_array_size(json_object_get(wp, "x")), 1);
+    json_decref(o);
+    snprintf(sql, sizeof sql, "INSERT INTO event VALUES(%f, 'the run has ended')", clock_wall_s());
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    o = http_json(p.port, "/api/train", NULL);
+    assert_string_equal(str(o, "state"), "done");
     json_decref(o);
     o = http_json(p.port, "/api/train?run=..%2F..", NULL);
     assert_string_equal(str(o, "state"), "none");
@@ -319,11 +330,40 @@ static void test_options(void **state) {
     }
 }
 
+/* As `./run` starts it: on any port if the usual one is taken, and until its parent ends. */
+static void test_with_parent(void **state) {
+    (void)state;
+    Process p;
+    char command[1024];
+    process_new(&p, false);
+    process_start(&p);
+    snprintf(command, sizeof command,
+             "'%s/dizhu-serve' --port %d --any-port --with-parent --db '%s/other.sqlite' --web "
+             "'%s/page' >'%s/address' 2>/dev/null & until [ -s '%s/address' ]; do sleep 0.02; done",
+             PROGRAM_DIR, p.port, p.dir, p.dir, p.dir, p.dir);
+    assert_int_equal(system(command), 0);
+    char *address = process_read(&p, "address");
+    int other = atoi(strrchr(address, ':') + 1);
+    free(address);
+    assert_int_not_equal(other, p.port);
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)other),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    bool gone = false;
+    for (double end = clock_s() + 60; !gone && clock_s() < end; clock_sleep_ms(20)) {
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        gone = connect(fd, (struct sockaddr *)&to, sizeof to) != 0;
+        close(fd);
+    }
+    assert_true(gone); // the shell that started it has ended
+    assert_true(process_alive(&p));
+    process_free(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_page),
-        cmocka_unit_test(test_game_and_api),
-        cmocka_unit_test(test_training),
+        cmocka_unit_test(test_with_parent),  cmocka_unit_test(test_page),
+        cmocka_unit_test(test_game_and_api), cmocka_unit_test(test_training),
         cmocka_unit_test(test_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

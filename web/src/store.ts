@@ -1,5 +1,5 @@
 // The one state of the page and who listens to it.
-import { useEffect, useReducer } from "preact/hooks";
+import { useLayoutEffect, useReducer, useRef } from "preact/hooks";
 import type { Card } from "./cards";
 import type { Engine } from "./engine";
 import { setLanguage } from "./i18n";
@@ -62,12 +62,17 @@ export function setSettings(change: Partial<settings.Settings>): void {
   update({ settings: next });
 }
 
-/** Redraws a component when the chosen part changes. */
+/** Redraws a component when the chosen part is no longer what it drew. */
 export function useApp<T>(part: (a: App) => T): T {
   const [, redraw] = useReducer((n: number) => n + 1, 0);
-  const now = part(app);
-  useEffect(() => listen((a, b) => part(a) !== part(b) && redraw(0)), []);
-  return now;
+  const drawn = useRef({ part, value: part(app) });
+  drawn.current = { part, value: part(app) };
+  useLayoutEffect(() => {
+    const look = () => drawn.current.part(app) !== drawn.current.value && redraw(0);
+    look(); // what came between drawing and listening
+    return listen(look);
+  }, []);
+  return drawn.current.value;
 }
 
 export function go(path: string, replace = false): void {

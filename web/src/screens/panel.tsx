@@ -84,7 +84,7 @@ function Advice({ g }: { g: Game }) {
 function Moves({ a, g }: { a: App; g: Game }) {
   if (!myTurn(g)) return <p class="mut small">{t("ai.none")}</p>;
   const advice = a.net.advice;
-  if (!advice) return a.net.error?.code === "busy" ? <p class="mut small">{t("ai.busy")}</p> : <div class="ghost" aria-label={t("ai.fetch")}><i /><i /><i /></div>;
+  if (!advice) return a.net.error?.code === "busy" ? <p class="mut small">{t("ai.busy")}</p> : <div class="ghost" role="img" aria-label={t("ai.fetch")}><i /><i /><i /></div>;
   if (advice.bids) return <>{adviceOnBids(a).slice(0, 3).map((b, i) => <Row key={b.points} on={i === 0} text={b.points ? t("bid.n", { n: b.points }) : t("bid.none")} kind={t(b.points ? "ai.aslandlord" : "ai.asfarmer")} win={b.win} exp={b.exp} press={() => bid(b.points)} />)}</>;
   const moves = advice.moves ?? [];
   const bestExp = Math.max(...moves.map((m) => m.exp ?? -Infinity));
