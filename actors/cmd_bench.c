@@ -26,7 +26,7 @@ static const Room rooms[] = {
     {"engine", engine_room, NULL},          {"nets", bench_nets, NULL},
     {"actors", bench_actors, NULL},         {"search", bench_search, NULL},
     {"learner", NULL, "dizhu-learn"},       {"pipeline", NULL, "dizhu-learn"},
-    {"server", NULL, "dizhu-bench-server"},
+    {"server", NULL, "dizhu-bench-server"}, {"comm", NULL, "dizhu-bench-comm"},
 };
 enum { N_ROOMS = sizeof rooms / sizeof *rooms };
 
@@ -80,6 +80,8 @@ int cmd_bench(int argc, char **argv) {
         .min_args = 1,
         .max_args = 16};
     const Room *elsewhere = argc > 1 ? find_room(argv[1]) : NULL;
+    if (elsewhere && strcmp(elsewhere->name, "comm") == 0)
+        return become(elsewhere->program, argv + 2);
     if (elsewhere && !elsewhere->run) return become(elsewhere->program, argv);
     int n_args;
     bool done;

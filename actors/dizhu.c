@@ -19,7 +19,7 @@ static const Entry entries[] = {
     {"learner", NULL, "dizhu-learn", "a learner alone, for actors from elsewhere"},
     {"actor", cmd_actor, NULL, "self-play games for a learner, from any machine"},
     {"serve", NULL, "dizhu-serve", "web demo and training dashboard"},
-    {"bench", cmd_bench, NULL, "measure a room: engine, nets, actors, learner, pipeline, server"},
+    {"bench", cmd_bench, NULL, "measure a room: engine, nets, actors, learner, pipeline, server, comm"},
     {"play", cmd_play, NULL, "play in the terminal"},
     {"eval", cmd_eval, NULL, "one agent against another, on the same deals both ways"},
     {"botzone", cmd_botzone, NULL, "answer a Botzone judge on stdin"},

@@ -72,7 +72,7 @@ static Status bed_start(Bed *b) {
     TRY(runfolder_make(b->run));
     TRY(settings_save(&b->settings, b->run));
     child_init(&b->learner, "learner");
-    TRY(launch_learner(&b->learner, &b->programs, &b->settings, b->endpoint, 0, -1));
+    TRY(launch_learner(&b->learner, &b->programs, &b->settings, b->endpoint, 0, false, -1));
     double end = clock_s() + start_limit_s;
     while (!b->ready) {
         int status;

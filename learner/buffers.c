@@ -29,7 +29,8 @@ struct Buffers {
     int batch, advance, capacity, pool;
     int need; // the larger of the first two: so many samples are a full batch
     Ring ring[N_ROLES];
-    bool closed;
+    bool closed, hurried, forget;
+    uint64_t forgotten;
     Waits put, take;
     pthread_mutex_t lock;
     pthread_cond_t room, work, quiet; // a ring shrank; grew; a role was given back
@@ -103,6 +104,20 @@ static void append(Buffers *b, Ring *r, const Sample *s) {
     r->at[at >= b->capacity ? at - b->capacity : at] = *s;
 }
 
+/* Forgets what a game's samples need the room of, if a role waits for games. */
+static void make_room(Buffers *b, const int need[N_ROLES]) {
+    bool wanted = false;
+    for (int r = 0; r < N_ROLES; r++) wanted = wanted || b->ring[r].fill < b->need;
+    for (int r = 0; wanted && r < N_ROLES; r++) {
+        Ring *ring = &b->ring[r];
+        int over = ring->fill + need[r] - b->capacity;
+        if (over <= 0) continue;
+        ring->head = (ring->head + over) % b->capacity;
+        ring->fill -= over;
+        b->forgotten += (uint64_t)over;
+    }
+}
+
 static void mix(Buffers *b, const Sample *s) {
     Ring *r = &b->ring[s->obs.role];
     if (b->pool == 0) append(b, r, s);
@@ -114,7 +129,8 @@ static void mix(Buffers *b, const Sample *s) {
     }
 }
 
-static bool has_room(const Buffers *b, const int need[N_ROLES]) {
+static bool has_room(Buffers *b, const int need[N_ROLES]) {
+    if (b->forget) make_room(b, need);
     for (int r = 0; r < N_ROLES; r++)
         if (need[r] > 0 && b->ring[r].fill + need[r] > b->capacity) return false;
     return true;
@@ -154,11 +170,12 @@ bool buffers_take(Buffers *b, unsigned roles, int *role, Sample *batch) {
     int found = b->closed ? -1 : ready_role(b, roles);
     if (found < 0) {
         double started = wait_begins(&b->take);
-        while (!b->closed && (found = ready_role(b, roles)) < 0)
+        if (b->forget) pthread_cond_broadcast(&b->room); // who can forget need not wait any more
+        while (!b->closed && (found = ready_role(b, roles)) < 0 && !b->hurried)
             pthread_cond_wait(&b->work, &b->lock);
         wait_ends(&b->take, started);
     }
-    bool ok = !b->closed;
+    bool ok = !b->closed && found >= 0;
     if (ok) {
         Ring *r = &b->ring[found];
         int first = b->capacity - r->head < b->batch ? b->capacity - r->head : b->batch;
@@ -194,6 +211,22 @@ bool buffers_settle(Buffers *b) {
     bool ok = !b->closed;
     pthread_mutex_unlock(&b->lock);
     return ok;
+}
+
+void buffers_forget(Buffers *b) { b->forget = true; }
+
+uint64_t buffers_forgotten(Buffers *b) {
+    pthread_mutex_lock(&b->lock);
+    uint64_t n = b->forgotten;
+    pthread_mutex_unlock(&b->lock);
+    return n;
+}
+
+void buffers_hurry(Buffers *b) {
+    pthread_mutex_lock(&b->lock);
+    b->hurried = true;
+    pthread_cond_broadcast(&b->work);
+    pthread_mutex_unlock(&b->lock);
 }
 
 void buffers_close(Buffers *b) {

@@ -38,6 +38,13 @@ bool buffers_take(Buffers *b, unsigned roles, int *role, Sample *batch);
 void buffers_done(Buffers *b, int role);
 /* Waits until no batch is full and no role is in anyone's hands. false: closed. */
 bool buffers_settle(Buffers *b);
+/* For nets whose turns come in an order told from outside: a full ring would hold up the games that
+ * another role waits for. It then forgets its oldest samples; games wait only while every role has
+ * a batch. Before anybody puts or takes.                                                       */
+void buffers_forget(Buffers *b);
+uint64_t buffers_forgotten(Buffers *b); /* samples, so far */
+/* From now on nobody waits for a batch: buffers_take returns false where there is none. */
+void buffers_hurry(Buffers *b);
 /* Wakes and turns away everybody, for good. */
 void buffers_close(Buffers *b);
 

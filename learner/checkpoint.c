@@ -23,18 +23,19 @@ enum {
     HEADER_BYTES = 24, // magic, version, length of the file, checksum
     CHECKSUM_AT = 16,
     COUNTERS_BYTES = 112,
-    SECTION_BYTES = 12, // tag, length
-    N_SECTIONS = 2 + 2 * N_ROLES,
+    SECTION_BYTES = 12,           // tag, length
+    N_SECTIONS = 2 + 3 * N_ROLES, // at most
     MAX_BYTES = 1 << 30
 };
 /* Tags: a role's block is the tag plus the role. */
-enum { TAG_COUNTERS = 1, TAG_CONFIG = 2, TAG_PARAMS = 16, TAG_OPTIM = 32 };
+enum { TAG_COUNTERS = 1, TAG_CONFIG = 2, TAG_PARAMS = 16, TAG_OPTIM = 32, TAG_ALGO = 48 };
 
 void checkpoint_free(Checkpoint *c) {
     free(c->config);
     for (int r = 0; r < N_ROLES; r++) {
         free(c->params[r]);
         free(c->optim[r]);
+        free(c->algo[r]);
     }
     *c = (Checkpoint){0};
 }
@@ -91,10 +92,13 @@ static uint64_t checksum(const uint8_t *p, size_t n) {
 static size_t params_bytes(int role) { return 4 * net_layout((Role)role)->n_params; }
 
 Status checkpoint_write(const Checkpoint *c, const char *path) {
-    size_t n = HEADER_BYTES + N_SECTIONS * SECTION_BYTES + COUNTERS_BYTES,
-           n_config = strlen(c->config);
-    n += n_config;
-    for (int r = 0; r < N_ROLES; r++) n += params_bytes(r) + c->n_optim[r];
+    size_t n_config = strlen(c->config), n = HEADER_BYTES + COUNTERS_BYTES + n_config;
+    int sections = N_SECTIONS;
+    for (int r = 0; r < N_ROLES; r++) {
+        n += params_bytes(r) + c->n_optim[r] + (c->algo[r] ? c->n_algo[r] : 0);
+        sections -= c->algo[r] == NULL;
+    }
+    n += (size_t)sections * SECTION_BYTES;
     uint8_t *bytes = malloc(n);
     if (bytes == NULL) return ST_NOMEM;
     uint8_t *p = section(bytes + HEADER_BYTES, TAG_COUNTERS, COUNTERS_BYTES);
@@ -108,6 +112,10 @@ Status checkpoint_write(const Checkpoint *c, const char *path) {
         p = section(p + params_bytes(r), TAG_OPTIM + (uint32_t)r, c->n_optim[r]);
         memcpy(p, c->optim[r], c->n_optim[r]);
         p += c->n_optim[r];
+        if (c->algo[r] == NULL) continue;
+        p = section(p, TAG_ALGO + (uint32_t)r, c->n_algo[r]);
+        memcpy(p, c->algo[r], c->n_algo[r]);
+        p += c->n_algo[r];
     }
     assert(p == bytes + n);
     memcpy(bytes, magic, 4);
@@ -146,6 +154,11 @@ static Status section_read(Checkpoint *c, uint32_t tag, const uint8_t *p, size_t
         int r = (int)tag - TAG_OPTIM;
         c->n_optim[r] = n;
         return copy_block(p, n, (void **)&c->optim[r]);
+    }
+    if (tag >= TAG_ALGO && tag < TAG_ALGO + N_ROLES) {
+        int r = (int)tag - TAG_ALGO;
+        c->n_algo[r] = n;
+        return copy_block(p, n, (void **)&c->algo[r]);
     }
     return ST_OK; // of a later version: not needed here
 }

@@ -23,6 +23,8 @@ typedef struct {
     float *params[N_ROLES];  /* flat blocks */
     uint8_t *optim[N_ROLES]; /* optim_state_save, the averaged weights in it */
     size_t n_optim[N_ROLES];
+    uint8_t *algo[N_ROLES]; /* algo_save: of a learner of several ranks; NULL: none */
+    size_t n_algo[N_ROLES];
 } Checkpoint;
 
 void checkpoint_free(Checkpoint *c); /* what its pointers own; c itself is the caller's */

@@ -8,10 +8,11 @@
 
 #include "engine/base/file.h"
 #include "learner/optim.h"
+#include "learner/ranksettings.h"
 #include "learner/runfolder.h"
 #include "nets/trainer.h"
 
-enum { N_OPTIONS = 49, AUTO_BATCHES = 4, SHUFFLED_BATCHES = 8, LEAST_PART = 40 };
+enum { N_OPTIONS = 72, AUTO_BATCHES = 4, SHUFFLED_BATCHES = 8, LEAST_PART = 40 };
 
 void settings_defaults(Settings *s, Preset p) {
     *s = (Settings){
@@ -41,6 +42,14 @@ void settings_defaults(Settings *s, Preset p) {
         .records_mb = 64,
         .weights_seconds = 5,
         .report_fd = -1,
+        .learners = 1,
+        .algo = "allreduce",
+        .bucket_kb = 1024,
+        .staleness = -1,
+        .aggregate = 1,
+        .rank = -1,
+        .local_ranks = 1,
+        .reach = "127.0.0.1",
     };
     if (p == PRESET_FAST) return;
     s->train_on = TRAIN_ON_ALL;
@@ -103,6 +112,22 @@ const Option *settings_options(Settings *s) {
         {"listen", OPT_STR, &s->listen, "let actors of other hosts join: tcp://*:PORT", 0, 0, "ENDPOINT", false},
         {"weights-seconds", OPT_REAL, &s->weights_seconds, "between weights sent to other hosts", 0.1, 3600, NULL, false},
         {"lockstep", OPT_INT, &s->lockstep, "games per exchange, for repeatable runs; 0: off", 0, 100000, NULL, false},
+        {"learners", OPT_INT, &s->learners, "ranks that train one bot together", 1, 256, NULL, false},
+        {"algo", OPT_STR, &s->algo, "what the ranks tell one another: docs/algorithms; auto: measures the network", 0, 0, "NAME", false},
+        {"codec", OPT_STR, &s->codec, "how messages are compressed; the algorithm's own by default", 0, 0, "CODEC", false},
+        {"topology", OPT_STR, &s->topology, "who averages with whom; the algorithm's own by default", 0, 0, "GRAPH", false},
+        {"transport", OPT_CHOICE, &s->transport, "between ranks; auto: mpi, or zmq where ranks may come and go", 0, 0, "auto|mpi|zmq", false},
+        {"bucket-kb", OPT_REAL, &s->bucket_kb, "of gradient that is exchanged at once; 0: all", 0, 1e6, NULL, false},
+        {"period-ms", OPT_REAL, &s->period_ms, "adpsgd, average: between exchanges; 0: its own", 0, 1e7, NULL, false},
+        {"staleness", OPT_INT, &s->staleness, "server: older gradients are refused; -1: none", -1, 1 << 20, NULL, false},
+        {"aggregate", OPT_INT, &s->aggregate, "server: gradients of an update", 1, 4096, NULL, false},
+        {"onebit-warmup", OPT_U64, &s->onebit_warmup, "onebit, qadam: exact steps at first; 0: until the variance is steady", 0, 0, NULL, false},
+        {"timeline", OPT_FLAG, &s->timeline, "write RUN/timeline.json for a trace viewer", 0, 0, NULL, false},
+        {"rank", OPT_INT, &s->rank, "of this learner; mpirun tells it", -1, 255, NULL, true},
+        {"founder", OPT_STR, &s->founder, "zmq: where rank 0 listens", 0, 0, "ENDPOINT", true},
+        {"reach", OPT_STR, &s->reach, "zmq: this host as the others reach it", 0, 0, "HOST", true},
+        {"ranks-key", OPT_STR, &s->ranks_key, "zmq: the key pair of the ranks; RUN/ranks.key by default", 0, 0, "FILE", true},
+        {"join", OPT_FLAG, &s->join, "zmq: the others are at work already", 0, 0, NULL, true},
         {"control", OPT_STR, &s->control, "(learner) listen here for actors", 0, 0, "ENDPOINT", true},
         {"records", OPT_STR, &s->records, "(learner) and here for their games", 0, 0, "ENDPOINT", true},
         {"weights", OPT_STR, &s->weights, "(learner) and publish here", 0, 0, "ENDPOINT", true},
@@ -193,12 +218,16 @@ Status settings_parse(Settings *s, const char *usage, int argc, char **argv, boo
     TRY(options_parse(&c, argc, argv, &n_args, done));
     if (*done) return ST_OK;
     if (s->run == NULL || *s->run == '\0') s->run = "runs/default";
-    if (!exists && runfolder_exists(s->run)) { // the default folder: now that it is known
+    if (run == NULL && !exists &&
+        runfolder_exists(s->run)) { // the default folder: now that it is known
         fprintf(stderr, "dizhu: %s exists: say --run %s to go on with it\n", s->run, s->run);
         return ST_INVALID;
     }
+    ranksettings_find(s);
     TRY(settings_check(s));
-    return exists ? refuse_new_identity(&saved, s) : ST_OK;
+    if (exists) TRY(refuse_new_identity(&saved, s));
+    ranksettings_become(s);
+    return ST_OK;
 }
 
 int settings_advance(const Settings *s) {
@@ -231,6 +260,7 @@ Status settings_check(const Settings *s) {
         fprintf(stderr, "dizhu: --act-ema needs --ema\n");
         return ST_INVALID;
     }
+    if (s->learners > 1) TRY(ranksettings_check(s));
     if (s->lockstep != 0 && settings_actors(s) > 1) {
         fprintf(stderr, "dizhu: --lockstep is for --actors 1\n");
         return ST_INVALID;
@@ -270,16 +300,21 @@ int settings_cores(void) {
     return n;
 }
 
+static int share_of_cores(const Settings *s) {
+    int share = settings_cores() / (s->local_ranks > 0 ? s->local_ranks : 1);
+    return share > 0 ? share : 1;
+}
+
 int settings_actors(const Settings *s) {
     if (s->actors != 0) return s->actors < 0 ? 0 : s->actors;
-    return s->lockstep ? 1 : (settings_cores() + s->act_threads - 1) / s->act_threads;
+    return s->lockstep ? 1 : (share_of_cores(s) + s->act_threads - 1) / s->act_threads;
 }
 
 int settings_threads(const Settings *s) {
     if (s->threads != 0) return s->threads;
     // With fewer samples a thread would be busier with its copy of the weights than with them.
     int most = N_ROLES * (s->batch / LEAST_PART > 0 ? s->batch / LEAST_PART : 1);
-    return s->lockstep ? 1 : settings_cores() < most ? settings_cores() : most;
+    return s->lockstep ? 1 : share_of_cores(s) < most ? share_of_cores(s) : most;
 }
 
 int settings_buffer(const Settings *s) {

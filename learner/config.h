@@ -23,8 +23,10 @@ typedef enum {
     PRECISION_ALWAYS_INT8
 } PrecisionChoice;
 
+typedef enum { TRANSPORT_AUTO, TRANSPORT_MPI, TRANSPORT_ZMQ } TransportChoice;
+
 typedef struct {
-    const char *run; /* the run folder */
+    const char *run; /* the run folder; of rank K > 0: RUN/rank-K */
     int preset;      /* Preset */
     /* what is learned */
     int ruleset, objective;
@@ -67,6 +69,20 @@ typedef struct {
     const char *listen;     /* NULL: loopback, any free ports */
     double weights_seconds; /* between full weights for actors on other hosts */
     int lockstep;           /* games per frame; 0: free running */
+    /* several learners of one bot, its ranks: docs/distributed.md */
+    int learners;      /* how many; 1: this one is alone */
+    int transport;     /* TransportChoice */
+    const char *algo;  /* a name of learner/algo/algo.h, or "auto" */
+    const char *codec; /* NULL: the algorithm's own */
+    const char *topology;
+    double bucket_kb, period_ms; /* 0: one bucket; the algorithm's own */
+    int staleness, aggregate;    /* of algo server */
+    uint64_t onebit_warmup;      /* 0: until the variance is steady */
+    bool timeline;               /* RUN/timeline.json at the end */
+    /* which rank this is: -1: none; never saved. local_ranks: so many share this machine */
+    int rank, local_ranks;
+    const char *founder, *reach, *ranks_key; /* zmq: rank 0's endpoint, this host, the key pair */
+    bool join;                               /* the others are at work already */
     /* how `train` starts its learner: where to listen, where to report; never saved */
     const char *control, *records, *weights;
     int report_fd;

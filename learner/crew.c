@@ -1,4 +1,5 @@
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "learner/step.h"
@@ -14,6 +15,7 @@ typedef struct {
 struct Crew {
     NetLearner *const *nets;
     Buffers *buffers;
+    _Atomic int status; // Status: the first failure
     StepDone done;
     void *ctx;
     int n_workers;
@@ -27,7 +29,13 @@ static void *worker_main(void *arg) {
     for (role = 0; role < N_ROLES; role++)
         if (w->roles == 1u << role) netlearner_place(c->nets[role]);
     while (buffers_take(c->buffers, w->roles, &role, w->batch)) {
-        netlearner_step(c->nets[role], w->batch);
+        Status st = netlearner_step(c->nets[role], w->batch);
+        if (st != ST_OK) {
+            int none = ST_OK;
+            atomic_compare_exchange_strong(&c->status, &none, (int)st);
+            buffers_close(c->buffers);
+            break;
+        }
         NetLearnerState state;
         netlearner_state(c->nets[role], &state);
         c->done(c->ctx, c->nets[role], (Role)role, state.steps);
@@ -64,6 +72,8 @@ Status crew_start(int threads, int batch, NetLearner *const nets[N_ROLES], Buffe
     *out = c;
     return ST_OK;
 }
+
+Status crew_status(Crew *c) { return (Status)atomic_load(&c->status); }
 
 void crew_join(Crew *c) {
     if (c == NULL) return;

@@ -25,3 +25,23 @@ if(MPI_C_FOUND)
 else()
   message(STATUS "     mpi          not found: no transport mpi")
 endif()
+
+# NCCL sums on GPUs, below it any other transport. The bench takes it where it is.
+find_path(NCCL_INCLUDE nccl.h PATHS /usr/local/cuda/include)
+find_path(CUDART_INCLUDE cuda_runtime_api.h PATHS /usr/local/cuda/include)
+find_library(NCCL_LIBRARY nccl)
+find_library(CUDART_LIBRARY cudart PATHS /usr/local/cuda/lib64)
+if(NCCL_INCLUDE AND NCCL_LIBRARY AND CUDART_INCLUDE AND CUDART_LIBRARY)
+  add_library(comm_nccl STATIC ${CMAKE_CURRENT_LIST_DIR}/comm/comm_nccl.c)
+  target_link_libraries(comm_nccl PUBLIC dist ${NCCL_LIBRARY} ${CUDART_LIBRARY})
+  target_include_directories(comm_nccl SYSTEM PRIVATE ${NCCL_INCLUDE} ${CUDART_INCLUDE})
+  target_compile_definitions(comm_nccl PUBLIC DIZHU_NCCL)
+  message(STATUS "     nccl         ${NCCL_LIBRARY}")
+else()
+  message(STATUS "     nccl         not found: no allreduce on GPUs")
+endif()
+
+# The bench of all this, a program of its own: `dizhu bench comm`.
+add_executable(dizhu-bench-comm ${CMAKE_CURRENT_LIST_DIR}/bench/bench_comm.c)
+target_link_libraries(dizhu-bench-comm PRIVATE $<IF:$<TARGET_EXISTS:comm_mpi>,comm_mpi,dist>
+  $<TARGET_NAME_IF_EXISTS:comm_nccl> dist link)

@@ -11,6 +11,7 @@
 #include "learner/bidding/bid_command.h"
 #include "learner/config.h"
 #include "learner/learn.h"
+#include "learner/muster.h"
 #include "learner/runfolder.h"
 #include "learner/supervise.h"
 
@@ -28,6 +29,11 @@ static int open_run(const Settings *s, int *lock_fd) {
     return EXIT_DONE;
 }
 
+static void name_me(const char *what, const Settings *s) {
+    if (s->rank < 0) log_name("%s", what);
+    else log_name("%s/%d", what, s->rank);
+}
+
 static int train(int argc, char **argv) {
     Settings s;
     bool done;
@@ -36,7 +42,8 @@ static int train(int argc, char **argv) {
     if (settings_parse(&s, "dizhu train --run DIR [options]", argc, argv, &done) != ST_OK)
         return EXIT_USAGE;
     if (done) return EXIT_DONE;
-    log_name("train");
+    if (s.learners > 1 && s.rank < 0) return muster(&s, argc, argv, stop);
+    name_me("train", &s);
     int code = open_run(&s, &lock_fd);
     if (code != EXIT_DONE) return code;
     return supervise(&s, lock_fd, stop);
@@ -50,7 +57,11 @@ static int learner(int argc, char **argv) {
     if (settings_parse(&s, "dizhu learner --run DIR [options]", argc, argv, &done) != ST_OK)
         return EXIT_USAGE;
     if (done) return EXIT_DONE;
-    log_name("learner");
+    if (s.learners > 1 && s.rank < 0) {
+        fputs("dizhu: one learner of several is started by mpirun, or told its --rank\n", stderr);
+        return EXIT_USAGE;
+    }
+    name_me("learner", &s);
     bool alone = s.report_fd < 0; // else the supervisor has made, locked and saved everything
     int code = alone ? open_run(&s, &lock_fd) : EXIT_DONE;
     if (code != EXIT_DONE) return code;
@@ -106,7 +117,7 @@ static const struct {
     int (*run)(int argc, char **argv);
     const char *about;
 } commands[] = {
-    {"train", train, "a learner and actors on this machine, kept alive"},
+    {"train", train, "learners and actors on this machine, kept alive"},
     {"learner", learner, "a learner alone, for actors from elsewhere"},
     {"bench", bench, "times learning, and whole training"},
     {"bid-fit", bid_command, "values of hands before the auction, from played deals"},

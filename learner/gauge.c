@@ -26,10 +26,10 @@ static void read_net(Gauge *g, const GaugeSample *a, const GaugeSample *b, int r
     out->role[r].samples = y->samples;
     out->role[r].fill = b->buffers.fill[r];
     out->role[r].fps = (double)(b->inbox.decisions[r] - a->inbox.decisions[r]) / dt;
-    if (y->norm_steps > x->norm_steps) { // else what it was last
+    if (y->samples > x->samples) // else what it was last
         g->loss[r] = (y->loss_sum - x->loss_sum) / (double)(y->samples - x->samples);
+    if (y->norm_steps > x->norm_steps)
         g->norm[r] = (y->norm_sum - x->norm_sum) / (double)(y->norm_steps - x->norm_steps);
-    }
     out->role[r].loss = g->loss[r];
     out->role[r].norm = g->norm[r];
     out->role[r].staleness = mean(b->inbox.staleness_sum[r] - a->inbox.staleness_sum[r], games);

@@ -39,7 +39,8 @@ static void add(ChildSpec *s, const char *name, const char *value) {
 }
 
 Status launch_learner(Child *c, const Programs *p, const Settings *s,
-                      char endpoints[3][LINK_ENDPOINT_BYTES], double minutes, int lock_fd) {
+                      char endpoints[3][LINK_ENDPOINT_BYTES], double minutes, bool join,
+                      int lock_fd) {
     static const char *const names[3] = {"--control", "--records", "--weights"};
     ChildSpec spec = {.program = p->learner,
                       .args = {"learner", "--run", s->run, "--report-fd", "3"},
@@ -50,6 +51,15 @@ Status launch_learner(Child *c, const Programs *p, const Settings *s,
     for (int i = 0; i < 3 && endpoints[i][0]; i++) add(&spec, names[i], endpoints[i]);
     snprintf(text, sizeof text, "%.9g", minutes);
     if (minutes > 0) add(&spec, "--minutes", text);
+    char rank[24];
+    snprintf(rank, sizeof rank, "%d", s->rank);
+    if (s->learners > 1) {
+        add(&spec, "--rank", rank);
+        add(&spec, "--reach", s->reach);
+        add(&spec, "--ranks-key", s->ranks_key);
+    }
+    if (s->learners > 1 && s->founder) add(&spec, "--founder", s->founder);
+    if (join) add(&spec, "--join", NULL);
     return child_start(c, &spec);
 }
 

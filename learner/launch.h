@@ -14,9 +14,11 @@ typedef struct {
 Status programs_find(Programs *out);
 
 /* All: as child_start. endpoints: where the learner shall listen, "" where it may choose; minutes:
- * how long it trains, 0: no limit; lock_fd: the run's lock, which it inherits.              */
+ * how long it trains, 0: no limit; join: other ranks are at work already; lock_fd: the run's lock,
+ * which it inherits.              */
 Status launch_learner(Child *c, const Programs *p, const Settings *s,
-                      char endpoints[3][LINK_ENDPOINT_BYTES], double minutes, int lock_fd);
+                      char endpoints[3][LINK_ENDPOINT_BYTES], double minutes, bool join,
+                      int lock_fd);
 /* control: where the learner listens; cpus: where it may run, NULL: anywhere. */
 Status launch_actor(Child *c, const Programs *p, const Settings *s, const char *control,
                     const cpu_set_t *cpus);

@@ -14,11 +14,15 @@
 #include "learner/gauge.h"
 #include "learner/metrics.h"
 #include "learner/progress.h"
+#include "learner/rankgauge.h"
+#include "learner/ranksettings.h"
 #include "learner/runfolder.h"
 #include "learner/save.h"
+#include "learner/turns.h"
 
 enum { TURN_MS = 10, RECORDS_HIGH_WATER = 4, LINGER_MS = 300, SAVE_WAIT_MS = 500 };
-static const double announce_every_s = 0.5, report_every_s = 1, metrics_every_s = 10, silent_s = 8;
+static const double announce_every_s = 0.5, report_every_s = 1, metrics_every_s = 10, silent_s = 8,
+                    hurry_s = 1;
 
 typedef struct {
     const LearnConfig *c;
@@ -32,7 +36,12 @@ typedef struct {
     Roster *roster;
     Archive *archive;
     Buffers *buffers;
-    Crew *crew;
+    Ranks *ranks; // NULL: this learner is alone; of several:
+    Crew *crew;   // each net by whoever has a batch, or
+    Turns *turns; // all ranks in the same order
+    RankGauge rankgauge;
+    double hurry_at;
+    Status failed;
     Inbox *inbox;
     Metrics *metrics;
     Door door;
@@ -120,7 +129,9 @@ static Status make_nets(Learn *l) {
     Machine machine;
     machine_look(&machine);
     for (int r = 0; r < N_ROLES; r++) {
-        int parts = crew_parts(settings_threads(l->s), (Role)r);
+        int parts = ranksettings_synchronous(l->s) ? settings_threads(l->s)
+                                                   : crew_parts(settings_threads(l->s), (Role)r);
+        if (parts > NETLEARNER_MAX_PARTS) parts = NETLEARNER_MAX_PARTS;
         NetLearnerConfig c = {.role = (Role)r,
                               .seed = l->s->seed,
                               .batch = l->s->batch,
@@ -155,6 +166,7 @@ static Status resume(Learn *l) {
 static void step_done(void *ctx, NetLearner *net, Role role, uint64_t steps) {
     Learn *l = ctx;
     atomic_store_explicit(&l->version[role], publisher_version(steps), memory_order_relaxed);
+    if (l->ranks) ranks_note(l->ranks, role);
     publisher_step(l->publisher, net, role, steps);
 }
 
@@ -169,6 +181,36 @@ static void settled(void *ctx, uint64_t sequence) {
     publisher_announce(l->publisher, sequence);
 }
 
+static Status start_turns(Learn *l) {
+    TurnsConfig c = {.ranks = l->ranks,
+                     .nets = l->net,
+                     .buffers = l->buffers,
+                     .batch = l->s->batch,
+                     .max_frames = l->s->frames,
+                     .done = step_done,
+                     .ctx = l};
+    buffers_forget(l->buffers);
+    return turns_start(&c, &l->turns);
+}
+
+/* This rank's part of the run's frames; where all end together the turns see to it. */
+static uint64_t own_frames(const Learn *l) {
+    uint64_t n = (uint64_t)l->s->learners;
+    return l->turns ? 0 : (l->s->frames + n - 1) / n;
+}
+
+static Status meet_ranks(Learn *l) {
+    if (l->s->learners == 1) return ST_OK;
+    TRY(ranks_new(l->s, l->net, &l->resumed, &l->ranks));
+    saver_ranks(l->saver, l->ranks);
+    for (int r = 0; r < N_ROLES; r++) {
+        NetLearnerState state;
+        netlearner_state(l->net[r], &state);
+        atomic_store(&l->version[r], publisher_version(state.steps));
+    }
+    return ST_OK;
+}
+
 static Status start_threads(Learn *l) {
     const Settings *s = l->s;
     BuffersConfig b = {.batch = s->batch,
@@ -177,13 +219,14 @@ static Status start_threads(Learn *l) {
                        .pool = settings_shuffle(s),
                        .seed = s->seed};
     TRY(buffers_new(&b, &l->buffers));
-    TRY(crew_start(settings_threads(s), s->batch, l->net, l->buffers, step_done, l, &l->crew));
+    if (l->ranks && ranks_synchronous(l->ranks)) TRY(start_turns(l));
+    else TRY(crew_start(settings_threads(s), s->batch, l->net, l->buffers, step_done, l, &l->crew));
     InboxConfig c = {.run = l->run,
                      .seed = s->seed,
                      .rules = {.ruleset = (RulesetId)s->ruleset,
                                .objective = (Objective)s->objective,
                                .unforced_only = s->train_on == TRAIN_ON_UNFORCED},
-                     .max_frames = s->frames,
+                     .max_frames = own_frames(l),
                      .frames = l->resumed.frames,
                      .games = l->resumed.games,
                      .lockstep = s->lockstep != 0,
@@ -204,6 +247,7 @@ static Status put_together(Learn *l) {
     TRY(make_nets(l));
     if (s->records_mb) TRY(archive_open(s->run, (uint64_t)s->records_mb << 20, &l->archive));
     TRY(resume(l));
+    TRY(meet_ranks(l));
     PublisherConfig p = {.run = l->run,
                          .ruleset = (uint8_t)s->ruleset,
                          .objective = (uint8_t)s->objective,
@@ -234,6 +278,7 @@ static void take_apart(Learn *l) {
     if (l->buffers) buffers_close(l->buffers);
     inbox_stop(l->inbox);
     crew_join(l->crew);
+    turns_join(l->turns);
     saver_free(l->saver);
     metrics_close(l->metrics);
     archive_close(l->archive);
@@ -241,6 +286,7 @@ static void take_apart(Learn *l) {
     publisher_free(l->publisher);
     buffers_free(l->buffers);
     checkpoint_free(&l->resumed);
+    ranks_free(l->ranks);
     for (int r = 0; r < N_ROLES; r++) netlearner_free(l->net[r]);
     link_close(l->control);
     link_close(l->pull);
@@ -263,6 +309,19 @@ static void measure(Learn *l) {
     roster_totals(l->roster, &g.roster);
     for (int r = 0; r < N_ROLES; r++) netlearner_state(l->net[r], &g.net[r]);
     gauge_read(&l->gauge, &g, &l->progress);
+    if (l->ranks == NULL) return;
+    uint64_t steps[N_ROLES];
+    for (int r = 0; r < N_ROLES; r++) steps[r] = g.net[r].steps;
+    rankgauge_read(&l->rankgauge, l->ranks, steps, &l->progress);
+    if (l->turns) {
+        turns_frames(l->turns, g.inbox.frames);
+        l->progress.all.frames = turns_all_frames(l->turns);
+    }
+}
+
+static void write_metrics(Learn *l) {
+    metrics_progress(l->metrics, &l->progress);
+    if (l->ranks) rankgauge_metrics(l->ranks, &l->progress, l->metrics);
 }
 
 static void report_alive(Learn *l) {
@@ -298,6 +357,23 @@ static Status look_after_save(Learn *l) {
     return st;
 }
 
+/* Of several ranks that step together: they also end together. */
+static bool turns_turn(Learn *l, bool enough, double now) {
+    if (enough && l->hurry_at == 0) {
+        turns_want_stop(l->turns);
+        l->hurry_at = now + hurry_s;
+    }
+    if (l->hurry_at > 0 && now > l->hurry_at) buffers_hurry(l->buffers); // no games come any more
+    TurnsState state = turns_state(l->turns);
+    if (state == TURNS_FAILED) l->failed = turns_status(l->turns);
+    return state != TURNS_OVER && state != TURNS_FAILED;
+}
+
+static bool crew_works(Learn *l) {
+    l->failed = crew_status(l->crew);
+    return l->failed == ST_OK || ranks_explain(l->ranks, l->failed) == ST_OK;
+}
+
 /* false: the run's limits are reached or it was told to stop. */
 static bool turn(Learn *l) {
     door_serve(&l->door, TURN_MS);
@@ -310,12 +386,20 @@ static bool turn(Learn *l) {
         roster_totals(l->roster, &all);
         if (all.framed > 0) publisher_weights(l->publisher);
     }
-    if (due(&l->metrics_at, metrics_every_s, now)) metrics_progress(l->metrics, &l->progress);
+    if (due(&l->metrics_at, metrics_every_s, now)) write_metrics(l);
     Status st = look_after_save(l);
-    if (st == ST_OK && due(&l->save_at, 60 * l->s->checkpoint_minutes, now)) st = begin_save(l);
+    if (st == ST_OK && due(&l->save_at, 60 * l->s->checkpoint_minutes, now)) {
+        if (l->turns) turns_want_save(l->turns); // all ranks, at one moment
+        else st = begin_save(l);
+    }
+    if (l->turns && turns_state(l->turns) == TURNS_PARKED) {
+        if (st == ST_OK) st = begin_save(l);
+        turns_go_on(l->turns);
+    }
     if (st != ST_OK) log_warn("no checkpoint was stored; training goes on and tries again later");
     bool late = l->s->minutes > 0 && now - l->start >= 60 * l->s->minutes;
-    return !atomic_load(l->c->stop) && !late && !inbox_full(l->inbox);
+    bool enough = atomic_load(l->c->stop) || late || inbox_full(l->inbox);
+    return l->turns ? turns_turn(l, enough, now) : !enough && crew_works(l);
 }
 
 static void say_ready(Learn *l) {
@@ -339,6 +423,12 @@ static Status wait_saved(Learn *l) {
     return st;
 }
 
+static void still_ending(void *ctx) {
+    const Learn *l = ctx;
+    Report ending = {.kind = REPORT_ENDING};
+    report_send(l->c->report_fd, &ending);
+}
+
 /* The actors are told first: what follows may take a while. The last batches are learned from, and
  * everything is stored.                                                                     */
 static Status finish(Learn *l) {
@@ -350,14 +440,18 @@ static Status finish(Learn *l) {
     crew_join(l->crew);
     l->crew = NULL;
     measure(l);
-    metrics_progress(l->metrics, &l->progress);
+    write_metrics(l);
     wait_saved(l);
-    Status st = begin_save(l);
+    // The nets of ranks that lost one another in the middle of a step are not alike.
+    Status st = l->turns && l->failed ? l->failed : begin_save(l);
     if (st == ST_OK) st = wait_saved(l);
+    if (l->ranks && !l->turns && l->failed == ST_OK)
+        ranks_leave(l->ranks, l->c->stop, still_ending, l);
+    if (l->ranks && ranks_write_timeline(l->ranks) != ST_OK) log_warn("no timeline was written");
     Report r = {.kind = REPORT_PROGRESS, .u.progress = l->progress};
     report_send(l->c->report_fd, &r);
     if (l->c->report_fd < 0) progressline_last(&l->line, &l->progress);
-    return st;
+    return l->failed ? l->failed : st;
 }
 
 Status learn(const LearnConfig *c) {

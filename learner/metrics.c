@@ -26,6 +26,10 @@ static const char schema[] =
     " time REAL, frames INTEGER, opponent TEXT, decks INTEGER, games INTEGER,"
     " wp_landlord REAL, wp_landlord_ci95 REAL, wp_peasants REAL, wp_peasants_ci95 REAL,"
     " wp REAL, wp_ci95 REAL, adp REAL, adp_ci95 REAL);"
+    "CREATE TABLE IF NOT EXISTS exchange("
+    " time REAL, frames INTEGER, rank INTEGER, ranks INTEGER, algo TEXT, role TEXT, steps INTEGER,"
+    " skipped INTEGER, exchanges INTEGER, sent INTEGER, received INTEGER, sent_per_step REAL,"
+    " waits REAL, staleness REAL, ages TEXT, apart REAL, error REAL, residual REAL, drift REAL);"
     "CREATE TABLE IF NOT EXISTS event(time REAL, text TEXT);";
 
 enum { BUSY_MS = 2000 };
@@ -95,6 +99,19 @@ void metrics_progress(Metrics *m, const Progress *p) {
                (int64_t)p->role[r].steps, (int64_t)p->role[r].samples, p->role[r].fps,
                p->role[r].loss, p->role[r].norm, p->role[r].staleness, (int64_t)p->role[r].fill);
     sqlite3_exec(m->db, m->failed ? "ROLLBACK" : "COMMIT", NULL, NULL, NULL);
+}
+
+void metrics_exchange(Metrics *m, const Exchange *x) {
+    if (m == NULL) return;
+    insert(m, "exchange",
+           "dii"
+           "ittiiiii"
+           "ddd"
+           "tdddd",
+           clock_wall_s(), (int64_t)x->frames, (int64_t)x->rank, (int64_t)x->ranks, x->algo,
+           role_name((Role)x->role), (int64_t)x->steps, (int64_t)x->skipped, (int64_t)x->exchanges,
+           (int64_t)x->sent, (int64_t)x->received, x->sent_per_step, x->waits, x->staleness,
+           x->ages, x->apart, x->error, x->residual, x->drift);
 }
 
 void metrics_evaluation(Metrics *m, uint64_t frames, const Evaluation *e) {

@@ -13,6 +13,20 @@ void metrics_close(Metrics *m); /* NULL is allowed */
 
 /* All take NULL for m and do nothing then. */
 void metrics_progress(Metrics *m, const Progress *p);
+/* One net's exchange with the other ranks, since this start. */
+typedef struct {
+    uint64_t frames; /* of this rank */
+    int rank, ranks, role;
+    const char *algo;
+    uint64_t steps, skipped, exchanges;
+    uint64_t sent, received; /* payload bytes of all nets together, as the transport counts them */
+    double sent_per_step;    /* a step of one net, lately */
+    double waits;            /* share of time, lately */
+    double staleness;        /* mean age of the gradients */
+    char ages[256];          /* "0:120 1:35 2:1": how many gradients were so many updates old */
+    double apart, error, residual, drift; /* NaN: not known */
+} Exchange;
+void metrics_exchange(Metrics *m, const Exchange *x);
 /* One evaluation: of which frames' weights, and what `dizhu eval --json` printed. */
 typedef struct {
     char opponent[128];

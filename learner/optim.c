@@ -151,22 +151,39 @@ static double ema_decay(double longest, uint64_t steps) {
 }
 
 Status optim_step(Optim *o, float *params, const float *grads, double *norm) {
+    return optim_step_at(o, params, grads, optim_lr(&o->config, o->steps), norm);
+}
+
+static void begin_average(Optim *o, const float *params) {
+    if (o->ema && o->steps == 0) memcpy(o->ema, params, o->n * sizeof *params);
+}
+
+static void count_step(Optim *o, const float *params) {
+    o->steps++;
+    if (o->ema) o->k->ema(o->n, (float)ema_decay(o->config.ema, o->steps), params, o->ema);
+}
+
+void optim_follow(Optim *o, const float *before, const float *params) {
+    begin_average(o, before);
+    count_step(o, params);
+}
+
+Status optim_step_at(Optim *o, float *params, const float *grads, double lr, double *norm) {
     const OptimConfig *c = &o->config;
-    double length = sqrt(o->k->norm2(o->n, grads)), lr = optim_lr(c, o->steps);
+    double length = sqrt(o->k->norm2(o->n, grads));
     if (norm) *norm = length;
     if (!isfinite(length)) {
         log_error("optimizer: the gradient of step %llu is not finite",
                   (unsigned long long)o->steps);
         return ST_CORRUPT;
     }
-    if (o->ema && o->steps == 0) memcpy(o->ema, params, o->n * sizeof *params);
+    begin_average(o, params);
     float grad_scale = clip_scale(c->clip, length);
     if (c->kind == OPTIM_ADAM) adam_step(o, params, grads, grad_scale, lr);
     else
         o->k->rmsprop(o->n, params, o->square, grads, grad_scale, (float)lr, (float)c->alpha,
                       (float)c->eps);
-    o->steps++;
-    if (o->ema) o->k->ema(o->n, (float)ema_decay(c->ema, o->steps), params, o->ema);
+    count_step(o, params);
     return ST_OK;
 }
 

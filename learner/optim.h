@@ -52,6 +52,11 @@ void optim_free(Optim *o);
 /* One step. *norm, if given, becomes the gradient's norm before clipping. ST_CORRUPT: the norm is
  * not finite; params and state are unchanged then. Allocates nothing.                       */
 Status optim_step(Optim *o, float *params, const float *grads, double *norm);
+/* The same at a learning rate that somebody else keeps the schedule of. */
+Status optim_step_at(Optim *o, float *params, const float *grads, double lr, double *norm);
+/* A step that was made elsewhere, without this state: it is counted, and the average moved. before:
+ * the parameters it began with, needed if no step was made yet.                               */
+void optim_follow(Optim *o, const float *before, const float *params);
 uint64_t optim_steps(const Optim *o); /* steps made, over all resumptions */
 /* The averaged parameters; NULL if none are kept or no step was made yet. */
 const float *optim_ema(const Optim *o);

@@ -91,6 +91,16 @@ static void add_learning(Pieces *out, const Progress *p) {
     add(out, 6, "stale %.0f", stale);
 }
 
+static void add_ranks(Pieces *out, const Progress *p) {
+    char a[16];
+    if (p->all.ranks == 0) return;
+    add(out, 3, "%d ranks %s", p->all.ranks, p->all.algo);
+    if (p->all.frames > 0) add(out, 5, "all %s", count((double)p->all.frames, a));
+    if (p->all.sent_per_step > 0) add(out, 3, "sent %sB/step", count(p->all.sent_per_step, a));
+    add(out, 5, "exchange waits %.0f%%", 100 * p->all.waits);
+    if (isfinite(p->all.apart)) add(out, 7, "apart %.3g", p->all.apart);
+}
+
 static void make_pieces(const ProgressLine *l, const Progress *p, Pieces *out) {
     char a[16], b[16], c[16];
     out->n = 0;
@@ -105,6 +115,7 @@ static void make_pieces(const ProgressLine *l, const Progress *p, Pieces *out) {
         add(out, 8, "wait %.0f%%/%.0f%%", 100 * p->learner_waits, 100 * p->inbox_waits);
     }
     add(out, 9, "actors %d", p->actors);
+    add_ranks(out, p);
     if (p->refused) add(out, 1, "refused %llu", (unsigned long long)p->refused);
     if (p->lost) add(out, 1, "lost %llu", (unsigned long long)p->lost);
     if (*l->wins) add(out, 3, "%s", l->wins);
@@ -155,6 +166,7 @@ void progressline_clear(ProgressLine *l) {
 }
 
 void progressline_note(ProgressLine *l, const char *text) {
+    if (l->silent) return;
     if (!l->terminal) return;
     fprintf(stderr, "\r\033[K%.*s", width() - 1, text);
     fflush(stderr);
@@ -162,6 +174,7 @@ void progressline_note(ProgressLine *l, const char *text) {
 }
 
 void progressline_show(ProgressLine *l, const Progress *p) {
+    if (l->silent) return;
     char text[LINE_BYTES];
     double now = clock_s();
     if (l->terminal) {
@@ -177,6 +190,7 @@ void progressline_show(ProgressLine *l, const Progress *p) {
 }
 
 void progressline_last(ProgressLine *l, const Progress *p) {
+    if (l->silent) return;
     char text[LINE_BYTES];
     progressline_clear(l);
     progressline_text(l, p, text, sizeof text, LINE_BYTES);

@@ -7,6 +7,7 @@
 
 typedef struct {
     bool terminal;
+    bool silent;         /* shows nothing: rank 0 does */
     bool shown;          /* the line is on the terminal now */
     double next_s;       /* when the next line is due, elsewhere */
     uint64_t max_frames; /* limits, for the ETA; 0: none */

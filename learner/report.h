@@ -28,6 +28,14 @@ typedef struct {
     int actors, remote;     /* live */
     uint64_t refused, lost;
     struct {
+        int ranks; /* 0: this learner is alone */
+        char algo[16];
+        uint64_t frames;      /* of all ranks together; 0: not known */
+        double sent_per_step; /* bytes that this rank sends for a step of one net */
+        double waits;         /* share of time in which its exchange waits for others */
+        double apart;         /* mean |x - mean x| of the nets; NaN: not known, or one model */
+    } all;
+    struct {
         uint64_t steps, samples;           /* of the run; of this start */
         double fps, loss, norm, staleness; /* loss, norm: NaN before the first step */
         int fill;                          /* samples waiting */

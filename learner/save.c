@@ -38,6 +38,8 @@ Status saver_new(const SaverConfig *c, Saver **out) {
     return ST_OK;
 }
 
+void saver_ranks(Saver *s, Ranks *ranks) { s->c.ranks = ranks; }
+
 void saver_free(Saver *s) {
     uint64_t frames;
     Status st;
@@ -99,7 +101,7 @@ static Status copy_state(Saver *s, uint64_t frames, uint64_t games, double secon
     snprintf(w->command, sizeof w->command, "dizhu train --run %s", set->run);
     TRY(read_config(set->run, &s->checkpoint.config));
     for (int r = 0; r < N_ROLES; r++) TRY(copy_net(s, r));
-    return ST_OK;
+    return s->c.ranks ? ranks_save(s->c.ranks, &s->checkpoint) : ST_OK;
 }
 
 static void drop_state(Saver *s) {

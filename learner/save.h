@@ -7,12 +7,14 @@
 #include "learner/archive.h"
 #include "learner/checkpoint.h"
 #include "learner/config.h"
+#include "learner/ranks.h"
 #include "learner/step.h"
 
 typedef struct {
     const Settings *settings;
     uint64_t run;
     NetLearner *const *nets; /* [N_ROLES] */
+    Ranks *ranks;            /* NULL: this learner is alone */
     Archive *archive;        /* flushed before each checkpoint; NULL: none */
 } SaverConfig;
 
@@ -27,6 +29,8 @@ Status saver_resume(Saver *s, Checkpoint *out, bool *found);
 /* The weights of settings->init into the nets of a new run. ST_MISMATCH: trained under another
  * ruleset or for another objective, or not of all roles; else what weights_load says.       */
 Status saver_init_nets(Saver *s);
+/* What became known only after saver_new. */
+void saver_ranks(Saver *s, Ranks *ranks);
 
 /* Copies the state and begins to store it: the checkpoint, then RUN/weights.safetensors (the
  * averaged weights, or the raw ones where no average is kept), with settings->snapshots also as

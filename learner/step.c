@@ -27,6 +27,10 @@ struct NetLearner {
     size_t n_params;
     float *params;
     Optim *optim;
+    float *model; // what the trainers compute with: params, or an Algo's x
+    Algo *algo;   // NULL: this learner is alone
+    Timeline *timeline;
+    uint64_t joined_steps; // with an Algo: steps made
     Part part[NETLEARNER_MAX_PARTS];
     pthread_mutex_t lock; // params, optim, state
     NetLearnerState state;
@@ -42,9 +46,17 @@ void netlearner_place(const NetLearner *n) {
         log_warn("cannot keep a thread of %s to its cores", role_name(n->config.role));
 }
 
+static void slice_ready(void *ctx, size_t offset, size_t count) {
+    NetLearner *n = ctx;
+    algo_bucket_ready(n->algo, offset, count);
+}
+
 static void part_run(Part *p) {
     double start = clock_thread_s();
-    p->loss = trainer_step(p->trainer, p->n, p->at, p->net->config.batch, p->grad, NULL, NULL);
+    NetLearner *n = p->net;
+    bool whole = n->algo && n->config.parts == 1; // what the trainer calls final is final
+    p->loss = trainer_step(p->trainer, p->n, p->at, n->config.batch, p->grad,
+                           whole ? slice_ready : NULL, n);
     p->busy_s = clock_thread_s() - start;
 }
 
@@ -58,7 +70,7 @@ static void *helper_main(void *arg) {
         bool end = n->end;
         pthread_mutex_unlock(&n->turn_lock);
         if (end) return NULL;
-        trainer_set(p->trainer, n->params); // nobody writes them before all parts are in
+        trainer_set(p->trainer, n->model); // nobody writes them before all parts are in
         part_run(p);
         pthread_mutex_lock(&n->turn_lock);
         if (--n->missing == 0) pthread_cond_signal(&n->came);
@@ -93,6 +105,7 @@ Status netlearner_new(const NetLearnerConfig *c, const KernelTable *k, NetLearne
     pthread_cond_init(&n->came, NULL);
     n->params = malloc(n->n_params * sizeof(float));
     if (n->params == NULL) goto free_net;
+    n->model = n->params;
     net_init(c->role, c->seed, n->params);
     TRY_TO(st, optim_new(&c->optim, n->n_params, k, &n->optim), free_net);
     for (int i = 0; i < c->parts; i++) TRY_TO(st, part_init(n, i, k), free_net);
@@ -116,6 +129,7 @@ void netlearner_free(NetLearner *n) {
         free(n->part[i].grad);
     }
     optim_free(n->optim);
+    if (n->model != n->params) free(n->model);
     free(n->params);
     pthread_cond_destroy(&n->came);
     pthread_cond_destroy(&n->go);
@@ -151,23 +165,43 @@ static void gather(NetLearner *n) {
         for (size_t j = 0; j < n->n_params; j++) sum[j] += n->part[i].grad[j];
 }
 
-void netlearner_step(NetLearner *n, const Sample *batch) {
+/* The gradient of the batch in part[0].grad. Returns the mean loss; *busy: all threads' time. */
+static double compute(NetLearner *n, const Sample *batch, double *busy) {
+    double loss = 0;
     hand_out(n, batch);
     part_run(&n->part[0]);
-    double start = clock_thread_s(), loss = 0, norm = 0, busy = 0;
+    double start = clock_thread_s();
     gather(n);
+    *busy = clock_thread_s() - start;
     for (int i = 0; i < n->config.parts; i++) {
         loss += n->part[i].loss;
-        busy += n->part[i].busy_s;
+        *busy += n->part[i].busy_s;
     }
-    pthread_mutex_lock(&n->lock);
-    bool ok = optim_step(n->optim, n->params, n->part[0].grad, &norm) == ST_OK;
+    return loss;
+}
+
+static void count_samples(NetLearner *n, double loss) {
+    n->state.loss_sum += loss * n->config.batch;
+    n->state.samples += (uint64_t)n->config.batch;
+}
+
+static void count_update(NetLearner *n, bool ok, double norm) {
     if (ok) {
         n->state.norm_sum += norm;
         n->state.norm_steps++;
-        n->state.loss_sum += loss * n->config.batch;
-        n->state.samples += (uint64_t)n->config.batch;
     } else n->state.refused_steps++;
+}
+
+Status netlearner_step(NetLearner *n, const Sample *batch) {
+    if (n->algo) {
+        TRY(netlearner_begin(n, batch));
+        return netlearner_end(n);
+    }
+    double norm = 0, busy, loss = compute(n, batch, &busy), start = clock_thread_s();
+    pthread_mutex_lock(&n->lock);
+    bool ok = optim_step(n->optim, n->params, n->part[0].grad, &norm) == ST_OK;
+    count_update(n, ok, norm);
+    if (ok) count_samples(n, loss);
     pthread_mutex_unlock(&n->lock);
     if (!ok)
         log_warn("%s: a gradient that is not finite was thrown away", role_name(n->config.role));
@@ -175,19 +209,101 @@ void netlearner_step(NetLearner *n, const Sample *batch) {
     pthread_mutex_lock(&n->lock);
     n->state.busy_s += busy + clock_thread_s() - start;
     pthread_mutex_unlock(&n->lock);
+    return ST_OK;
+}
+
+/* ---- one of several ---- */
+
+/* The run's optimizer as a Rule; also called from the exchange's thread. */
+static Status apply(void *ctx, Real *x, const Real *g, size_t count, double lr) {
+    NetLearner *n = ctx;
+    double norm = 0;
+    (void)count;
+    pthread_mutex_lock(&n->lock);
+    Status st = optim_step_at(n->optim, x, g, lr, &norm);
+    count_update(n, st == ST_OK, norm);
+    pthread_mutex_unlock(&n->lock);
+    return st;
+}
+
+Status netlearner_block(NetLearner *n, NetBlock *out) {
+    size_t bytes = n->n_params * sizeof(float);
+    if (n->model == n->params && (n->model = malloc(bytes)) == NULL) {
+        n->model = n->params;
+        return ST_NOMEM;
+    }
+    memcpy(n->model, n->params, bytes);
+    *out = (NetBlock){n->model, n->part[0].grad, n->n_params, {apply, n}};
+    return ST_OK;
+}
+
+void netlearner_join(NetLearner *n, Algo *algo, uint64_t steps, Timeline *timeline) {
+    n->algo = algo;
+    n->timeline = timeline;
+    pthread_mutex_lock(&n->lock);
+    n->joined_steps = steps;
+    pthread_mutex_unlock(&n->lock);
+}
+
+Status netlearner_begin(NetLearner *n, const Sample *batch) {
+    double busy = 0, loss = 0;
+    TRY(algo_before_forward(n->algo, optim_lr(&n->config.optim, n->joined_steps)));
+    int64_t start_ns = clock_ns();
+    double start = clock_thread_s();
+    trainer_set(n->part[0].trainer, n->model);
+    double packing = clock_thread_s() - start;
+    if (batch) loss = compute(n, batch, &busy);
+    else memset(n->part[0].grad, 0, n->n_params * sizeof(float));
+    algo_bucket_ready(n->algo, 0, n->n_params); // all of it, whatever was called ready before
+    timeline_add(n->timeline, LANE_COMPUTE, role_name(n->config.role), (int)n->joined_steps,
+                 start_ns, clock_ns());
+    pthread_mutex_lock(&n->lock);
+    if (batch) count_samples(n, loss);
+    n->state.busy_s += busy + packing;
+    pthread_mutex_unlock(&n->lock);
+    return ST_OK;
+}
+
+Status netlearner_end(NetLearner *n) {
+    double start = clock_thread_s();
+    TRY(algo_after_backward(n->algo));
+    pthread_mutex_lock(&n->lock);
+    if (algo_own_rule(algo_name_of(n->algo))) optim_follow(n->optim, n->params, n->model);
+    memcpy(n->params, n->model, n->n_params * sizeof(float));
+    n->joined_steps++;
+    n->state.busy_s += clock_thread_s() - start;
+    pthread_mutex_unlock(&n->lock);
+    return ST_OK;
+}
+
+void netlearner_follow(NetLearner *n) {
+    pthread_mutex_lock(&n->lock);
+    memcpy(n->params, n->model, n->n_params * sizeof(float));
+    pthread_mutex_unlock(&n->lock);
+}
+
+Status netlearner_adopt(NetLearner *n, const uint8_t *optim, size_t n_optim) {
+    pthread_mutex_lock(&n->lock);
+    Status st = optim_state_load(n->optim, optim, n_optim);
+    pthread_mutex_unlock(&n->lock);
+    return st;
+}
+
+static uint64_t steps_made(const NetLearner *n) {
+    return n->algo ? n->joined_steps : optim_steps(n->optim);
 }
 
 void netlearner_state(NetLearner *n, NetLearnerState *out) {
     pthread_mutex_lock(&n->lock);
     *out = n->state;
-    out->steps = optim_steps(n->optim);
+    out->steps = steps_made(n);
     pthread_mutex_unlock(&n->lock);
 }
 
 uint64_t netlearner_copy_params(NetLearner *n, float *params) {
     pthread_mutex_lock(&n->lock);
     memcpy(params, n->params, n->n_params * sizeof *params);
-    uint64_t steps = optim_steps(n->optim);
+    uint64_t steps = steps_made(n);
     pthread_mutex_unlock(&n->lock);
     return steps;
 }
@@ -196,7 +312,7 @@ uint64_t netlearner_copy_ema(NetLearner *n, float *ema) {
     pthread_mutex_lock(&n->lock);
     const float *from = optim_ema(n->optim);
     memcpy(ema, from ? from : n->params, n->n_params * sizeof *ema);
-    uint64_t steps = optim_steps(n->optim);
+    uint64_t steps = steps_made(n);
     pthread_mutex_unlock(&n->lock);
     return steps;
 }
@@ -207,7 +323,7 @@ uint64_t netlearner_save(NetLearner *n, float *params, uint8_t *optim) {
     pthread_mutex_lock(&n->lock);
     memcpy(params, n->params, n->n_params * sizeof *params);
     optim_state_save(n->optim, optim);
-    uint64_t steps = optim_steps(n->optim);
+    uint64_t steps = steps_made(n);
     pthread_mutex_unlock(&n->lock);
     return steps;
 }

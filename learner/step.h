@@ -7,6 +7,7 @@
 #ifndef DIZHU_LEARNER_STEP_H
 #define DIZHU_LEARNER_STEP_H
 #include "kernels/ops.h"
+#include "learner/algo/algo.h"
 #include "learner/buffers.h"
 #include "learner/machine.h"
 #include "learner/optim.h"
@@ -38,11 +39,34 @@ typedef struct {
 Status netlearner_new(const NetLearnerConfig *c, const KernelTable *k, NetLearner **out);
 void netlearner_free(NetLearner *n);
 
+/* ---- one learner of several: an Algo exchanges the gradient (learner/algo/algo.h) ---- */
+
+/* What an Algo works on: x, its own parameters (those that are published follow after each step),
+ * and the gradient; and the run's optimizer as its Rule. Borrowed; of n_params floats.        */
+typedef struct {
+    float *x, *g;
+    size_t n;
+    Rule rule;
+} NetBlock;
+/* ST_NOMEM. Before the first step, after netlearner_load or _set. */
+Status netlearner_block(NetLearner *n, NetBlock *out);
+/* From now on `algo`, made on the block, exchanges; NULL: no longer. steps: made so far, which the
+ * learning rate follows from. timeline may be NULL.                                          */
+void netlearner_join(NetLearner *n, Algo *algo, uint64_t steps, Timeline *timeline);
+/* A step in two halves, between which other nets may be computed on: the exchange goes on
+ * meanwhile. batch NULL: there is none, this rank's gradient is 0. Errors are the Algo's. */
+Status netlearner_begin(NetLearner *n, const Sample *batch);
+Status netlearner_end(NetLearner *n);
+/* x was changed between steps (a flush): the published parameters follow. */
+void netlearner_follow(NetLearner *n);
+/* The optimizer's state of another rank. As netlearner_load; x is left alone. */
+Status netlearner_adopt(NetLearner *n, const uint8_t *optim, size_t n_optim);
+
 /* The calling thread will lead the steps of this net alone: it goes where its threads are. */
 void netlearner_place(const NetLearner *n);
 /* One step on batch[config.batch]; one thread at a time. With parts > 1 the calling thread does the
  * first part and threads of its own the others.                                             */
-void netlearner_step(NetLearner *n, const Sample *batch);
+Status netlearner_step(NetLearner *n, const Sample *batch); /* alone: always ST_OK */
 void netlearner_state(NetLearner *n, NetLearnerState *out);
 
 /* Copies of what a step changes, consistent with one another; may run beside steps. n_params floats
@@ -61,11 +85,13 @@ Status netlearner_load(NetLearner *n, const float *params, const uint8_t *optim,
 typedef void (*StepDone)(void *ctx, NetLearner *net, Role role, uint64_t steps);
 
 typedef struct Crew Crew;
-/* Starts `threads` workers over nets[N_ROLES] and buffers (borrowed). */
+/* Starts `threads` workers over nets[N_ROLES] and buffers (borrowed). A step that fails ends its
+ * worker, and closes the buffers for all.                                                   */
 Status crew_start(int threads, int batch, NetLearner *const nets[N_ROLES], Buffers *buffers,
                   StepDone done, void *ctx, Crew **out);
 /* How many threads each role's batch is split over when there are this many workers. */
 int crew_parts(int threads, Role role);
+Status crew_status(Crew *c); /* why a worker ended; ST_OK: none has failed */
 /* Waits for the workers to end: close the buffers first. NULL is allowed. */
 void crew_join(Crew *c);
 

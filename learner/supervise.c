@@ -11,11 +11,13 @@
 
 #include "engine/base/clock.h"
 #include "learner/examine.h"
+#include "learner/ranksettings.h"
 #include "learner/runfolder.h"
 #include "nets/sharedweights.h"
 
 enum { POLL_MS = 100 };
-static const double actor_silent_s = 8, learner_silent_s = 9, grace_s = 10, stop_actors_s = 3;
+static const double actor_silent_s = 8, learner_silent_s = 9, grace_s = 10, grace_ranks_s = 30,
+                    stop_actors_s = 3;
 /* Before it first reports, the learner reads its checkpoint: a disk may be slow. */
 static const double learner_start_s = 60, busy_silent_s = 60;
 
@@ -63,8 +65,10 @@ static void start_learner(Supervisor *v) {
         left = v->s->minutes - (clock_s() - v->start) / 60;
         if (left < 1e-6) left = 1e-6;
     }
+    bool again = v->learner.started > 0 && v->s->learners > 1; // the other ranks go on
     v->ready = v->learner_ending = false;
-    if (launch_learner(&v->learner, &v->programs, v->s, v->endpoint, left, v->lock_fd) != ST_OK)
+    if (launch_learner(&v->learner, &v->programs, v->s, v->endpoint, left, v->s->join || again,
+                       v->lock_fd) != ST_OK)
         end_run(v, 1);
 }
 
@@ -130,11 +134,23 @@ static bool lost_its_ports(const Supervisor *v) {
     return !v->ready && v->endpoint[0][0] && v->s->listen == NULL;
 }
 
+/* Its place among the ranks cannot be taken again. */
+static bool must_stay(const Settings *s) {
+    return s->learners > 1 &&
+           (ranksettings_synchronous(s) || ranksettings_transport(s) == TRANSPORT_MPI);
+}
+
 static void learner_died(Supervisor *v, int status) {
     char how[64];
     bool crashed = WIFSIGNALED(status), again = crashed || (status != 0 && lost_its_ports(v));
     child_death(status, how, sizeof how);
     read_reports(v);
+    if (crashed && !v->ending && must_stay(v->s)) {
+        voice_event(&v->voice, LOG_ERROR, "rank %d: its learner was %s; the run ends for all ranks",
+                    v->s->rank, how);
+        end_run(v, 1);
+        return;
+    }
     if (!again || v->ending) {
         if (crashed) voice_event(&v->voice, LOG_ERROR, "the learner was %s while it ended", how);
         end_run(v, crashed ? 1 : WEXITSTATUS(status));
@@ -207,7 +223,8 @@ static void look_at_actor(Supervisor *v, Child *a, double now) {
 static void look_for_blocked(Supervisor *v) {
     double now = clock_s();
     if (v->ending) {
-        if (now - v->ending_since > grace_s) child_signal(&v->learner, SIGKILL);
+        double grace = v->s->learners > 1 ? grace_ranks_s : grace_s;
+        if (now - v->ending_since > grace) child_signal(&v->learner, SIGKILL);
         return;
     }
     look_at_learner(v, now);
@@ -243,7 +260,8 @@ static bool anyone(const Supervisor *v) {
 
 /* The actors have been told BYE; whoever stays is killed. */
 static void stop_actors(Supervisor *v, struct pollfd *p) {
-    double end = clock_s() + stop_actors_s;
+    bool others_end = v->s->learners > 1 && v->exit_code; // at once, so that all ranks learn of it
+    double end = clock_s() + (others_end ? 0 : stop_actors_s);
     bool killed = false;
     while (anyone(v)) {
         if (!killed && clock_s() > end) {
@@ -308,6 +326,7 @@ static Status put_together(Supervisor *v) {
     child_init(&v->learner, "learner");
     for (int i = 0; i < v->n_actors; i++) child_init(&v->actor[i], "actor");
     progressline_init(&v->voice.line, v->s->frames, 60 * v->s->minutes);
+    v->voice.line.silent = v->s->rank > 0;
     examiner_init(&v->examiner, v->s, &v->programs, &v->voice);
     return ST_OK;
 }

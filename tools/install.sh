@@ -1,7 +1,8 @@
 # Sourced by ./run and ./test: installs the Debian packages that are missing, as root, quietly.
 
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libzmq3-dev libsqlite3-dev libjansson-dev
-  libzstd-dev libxxhash-dev libwebsockets-dev libsodium-dev"
+  libzstd-dev libxxhash-dev libwebsockets-dev libsodium-dev
+  libopenmpi-dev openmpi-bin"
 web_packages="clang lld nodejs npm"
 test_packages="libcmocka-dev g++ chromium libclang-rt-14-dev llvm python3 git"
 long_packages="python3-torch gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"

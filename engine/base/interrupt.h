@@ -1,4 +1,5 @@
-/* interrupt.h - Ctrl-C, SIGTERM and SIGHUP as a flag that loops look at. */
+/* interrupt.h - Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 (mpirun passes it on) as a flag that loops look
+ * at. */
 #ifndef DIZHU_ENGINE_BASE_INTERRUPT_H
 #define DIZHU_ENGINE_BASE_INTERRUPT_H
 #include <stdatomic.h>

@@ -11,7 +11,13 @@
 
 #include "engine/base/log.h"
 
-enum { DEFAULT_HIGH_WATER = 16, PEER_BYTES = 255, MAX_WAIT = 16, HEARTBEAT_MS = 5000 };
+enum {
+    DEFAULT_HIGH_WATER = 16,
+    PEER_BYTES = 255,
+    MAX_WAIT = 16,
+    HEARTBEAT_MS = 5000,
+    KEEPALIVE_S = 5
+};
 enum { STREAM_BYTES = 8 << 10 };
 
 struct LinkContext {
@@ -76,13 +82,21 @@ static bool set_keys(Link *l, const LinkOptions *o) {
            set_text(l, ZMQ_CURVE_SECRETKEY, own.secret_key);
 }
 
+/* A peer whose host vanished is noticed, and the connection made anew. Where games are held back
+ * because nobody reads them, only by TCP: libzmq 4.3.4 answers no heartbeat then, and aborts the
+ * process if one is due after the other side has closed.                                      */
+static bool notice_vanished(Link *l, LinkKind kind) {
+    if (kind != LINK_PUSH && kind != LINK_PULL)
+        return set_int(l, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
+               set_int(l, ZMQ_HEARTBEAT_TIMEOUT, 3 * HEARTBEAT_MS);
+    return set_int(l, ZMQ_TCP_KEEPALIVE, 1) && set_int(l, ZMQ_TCP_KEEPALIVE_IDLE, KEEPALIVE_S) &&
+           set_int(l, ZMQ_TCP_KEEPALIVE_INTVL, KEEPALIVE_S) && set_int(l, ZMQ_TCP_KEEPALIVE_CNT, 3);
+}
+
 static bool set_options(Link *l, const LinkOptions *o) {
     int hwm = o->high_water > 0 ? o->high_water : DEFAULT_HIGH_WATER;
     bool ok = set_int(l, ZMQ_SNDHWM, hwm) && set_int(l, ZMQ_RCVHWM, hwm) &&
-              set_int(l, ZMQ_LINGER, o->linger_ms) &&
-              // A peer whose host vanished is noticed, and the connection made anew.
-              set_int(l, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
-              set_int(l, ZMQ_HEARTBEAT_TIMEOUT, 3 * HEARTBEAT_MS) &&
+              set_int(l, ZMQ_LINGER, o->linger_ms) && notice_vanished(l, o->kind) &&
               set_int(l, ZMQ_RECONNECT_IVL, 100) && set_int(l, ZMQ_RECONNECT_IVL_MAX, 1000);
     // The system's own buffers, megabytes by default, would queue minutes of games behind the few
     // frames of high_water: back-pressure must reach the sender while they are fresh.

@@ -22,9 +22,19 @@ const char *algo_help(int index) {
     return index >= 0 && index < N_ALGOS ? table[index]->help : NULL;
 }
 
-static const AlgoOps *find(const char *name) {
+static const AlgoOps *named(const char *name) {
     for (int i = 0; i < N_ALGOS; i++)
         if (strcmp(table[i]->name, name) == 0) return table[i];
+    return NULL;
+}
+
+bool algo_elastic(const char *name) { return named(name) && named(name)->elastic; }
+bool algo_apart(const char *name) { return named(name) && named(name)->apart; }
+bool algo_own_rule(const char *name) { return named(name) && named(name)->own_rule; }
+
+static const AlgoOps *find(const char *name) {
+    const AlgoOps *ops = named(name);
+    if (ops) return ops;
     char all[200] = "";
     for (int i = 0; i < N_ALGOS; i++) {
         strcat(all, " ");
@@ -209,6 +219,7 @@ Status algo_mean(Algo *a, Real *x) {
 }
 
 Status algo_consensus(Algo *a, double *distance) {
+    if (a->ops->elastic) return ST_UNSUPPORTED;
     Real *mean = malloc((a->c.n + 1) * sizeof *mean);
     if (!mean) return ST_NOMEM;
     memcpy(mean, a->c.x, a->c.n * sizeof *mean);
@@ -260,3 +271,4 @@ void algo_stats(Algo *a, AlgoStats *out) {
 }
 
 uint64_t algo_steps(const Algo *a) { return a->t; }
+const char *algo_name_of(const Algo *a) { return a->ops->name; }

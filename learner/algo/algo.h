@@ -7,24 +7,29 @@
  *     forward, backward: as slices of g become final, algo_bucket_ready(a, offset, n);
  *     algo_after_backward(a);          // g has been exchanged, x has its new value
  *
- * | name        | what is sent              | when                 | page in docs/algorithms | |
- * local       | nothing                   |                      |                                |
- * | allreduce   | gradient, any codec       | every step           | allreduce.md | | bytegrad    |
- * gradient, u8, no feedback | every step           | bytegrad.md                    | | squeeze |
- * gradient, sign + feedback | every step           | doublesqueeze.md               | | onebit |
- * momentum, sign + feedback | every step           | onebit.md                      | | qadam |
- * momentum, u8, no feedback | every step           | qadam.md                       | | dpsgd |
- * model, to neighbours      | every step           | dpsgd.md                       | | dcd | model
- * difference, u8      | every step           | dcd.md                         | | d2          | 2
- * models' difference      | every step           | d2.md                          | | adpsgd      |
- * model, one pair at a time | all the time         | adpsgd.md                      | | average |
- * model, to all             | every period         | average.md                     | | server |
- * gradient up, model down   | as each rank is done | asysg.md (con)                 |
+ * | name      | what is sent              | when                    | source            |
+ * | local     | nothing                   |                         |                   |
+ * | allreduce | gradient, any codec       | every step              |                   |
+ * | bytegrad  | gradient, u8, no feedback | every step              | arXiv:2107.01499  |
+ * | squeeze   | gradient, sign + feedback | every step              | arXiv:1905.05957  |
+ * | onebit    | momentum, sign + feedback | every step              | arXiv:2102.02888  |
+ * | qadam     | momentum, u8, no feedback | every step              | arXiv:2107.01499  |
+ * | dpsgd     | model, to neighbours      | every step              | arXiv:1705.09056  |
+ * | dcd       | model difference, u8      | every step              | arXiv:1803.06443  |
+ * | d2        | difference of two models  | every step              | arXiv:1803.07068  |
+ * | adpsgd    | model, a pair at a time   | all the time            | arXiv:1710.06952  |
+ * | average   | model, to all             | every period            | arXiv:2107.01499  |
+ * | server    | gradient up, model down   | whenever a rank is done | arXiv:1506.08272  |
  *
  * AsySG-incon shares memory instead of sending anything: shared.h.
+ *
+ * adpsgd, average and server exchange in the background. Blocks of other groups may share their
+ * engine; all are made before the first step of any. Other collectives on that Comm, algo_flush
+ * apart, come after algo_free.
+ *
  * Every rank of the Comm has the same settings; algo_new makes sure of it. Errors are those of the
  * Comm: ST_PEER names a lost rank in comm_failed. All state a run needs to go on as if nothing had
- * happened is in algo_save; after algo_flush it does not depend on the number of ranks.     */
+ * happened is in algo_save; after algo_flush it does not depend on the number of ranks. */
 #ifndef DIZHU_LEARNER_ALGO_ALGO_H
 #define DIZHU_LEARNER_ALGO_ALGO_H
 #include "learner/algo/engine.h"
@@ -57,7 +62,7 @@ typedef struct {
     int group; /* 0..15: each block on one engine has its own */
     Rule rule;
     size_t bucket;  /* numbers per bucket, 0: one bucket */
-    Codec up, down; /* to the owners of chunks and back; dcd, adpsgd: up */
+    Codec up, down; /* to the owners of chunks and back; the decentralised: up */
     bool feedback_up, feedback_down;
     bool by_server;    /* squeeze and its like: rank 0 owns all chunks */
     Topology topology; /* dpsgd, dcd, d2, adpsgd */
@@ -79,6 +84,7 @@ typedef struct {
     uint64_t exchanges;      /* adpsgd: swaps; average: rounds; server: updates */
     uint64_t staleness[ALGO_STALENESS]; /* how often a gradient was that many updates old; the last:
                                            more */
+    double distance;                    /* adpsgd, average: |change| of the last exchange */
     double residual;                    /* norm of this rank's error feedback */
     double error;                       /* |v - C(v)|^2 / |v|^2 of the last messages */
     double drift;                       /* onebit: |v now|_1 / |v frozen|_1 at the last refresh */
@@ -91,6 +97,11 @@ typedef struct {
 Status algo_defaults(const char *name, AlgoConfig *out);
 const char *algo_name(int index); /* NULL past the end */
 const char *algo_help(int index);
+/* Its ranks do not step together: they may leave and join, and none waits for another. False for a
+ * name that is none. */
+bool algo_elastic(const char *name);
+bool algo_apart(const char *name);    /* each rank has a model of its own: algo_consensus */
+bool algo_own_rule(const char *name); /* onebit, qadam: no Rule is applied */
 
 /* Collective. Checks that settings fit (ST_INVALID, a line in the log) and are alike on all ranks
  * (ST_MISMATCH), and gives every rank rank 0's x. With `join` only this rank acts: it is given the
@@ -116,8 +127,10 @@ Status algo_save(Algo *a, uint8_t **out, size_t *bytes);
 Status algo_load(Algo *a, const uint8_t *p, size_t bytes);
 
 void algo_stats(Algo *a, AlgoStats *out);
-/* sqrt(mean_i |x_i - mean x|^2), for the decentralised: an fp32 allreduce. Collective. */
+/* |x - mean over ranks of x|: an fp32 allreduce, for the synchronous ones. Collective.
+ * ST_UNSUPPORTED: an exchange goes on in the background; see AlgoStats.distance. */
 Status algo_consensus(Algo *a, double *distance);
 uint64_t algo_steps(const Algo *a);
+const char *algo_name_of(const Algo *a);
 
 #endif

@@ -31,6 +31,7 @@ typedef struct {
     CommReq here_sends[COMM_MAX_RANKS];
     bool in[COMM_MAX_RANKS];  // takes part: was there at the start or has joined, and is not lost
     bool bye[COMM_MAX_RANKS]; // leader: does not take part for now
+    bool begun, told_begun;   // the engine's, the caller's: it has made its first step
     int told, heard_by;       // the leader that was told, and that has heard, that we pause; -1
 } Average;
 
@@ -173,12 +174,13 @@ static Status service(void *ctx, int64_t *next) {
     int first = leader(s);
     if (first == a->rank) {
         bool over = pausing && all_said_bye(s, next);
-        if (!over && now >= s->due && sends_done(s)) {
+        if (!over && s->begun && now >= s->due && sends_done(s)) {
             s->due = now + period;
             TRY(lead_round(s));
         }
         quiet = over && sends_done(s);
-        if (!over && sends_done(s) && s->due < *next) *next = s->due; // else a message wakes us
+        if (!over && s->begun && sends_done(s) && s->due < *next)
+            *next = s->due; // else a message wakes us
     } else {
         if (pausing) quiet = said_bye(s, first);
         else s->told = s->heard_by = -1;
@@ -201,7 +203,6 @@ static Status post_first(void *ctx, int arg) {
     post_round(s);
     post_word(s);
     for (int i = 0; i < s->algo.ranks; i++) s->in[i] = comm_alive(s->algo.comm, i);
-    if (s->algo.c.join) say_here(s);
     return ST_OK;
 }
 
@@ -243,8 +244,21 @@ static void stop(Algo *a) {
     free(s->r);
 }
 
+/* A round holds up the engines of all who take part. So none is led, and no newcomer takes part,
+ * before its first step: blocks of other groups may have to be made first, by exchanges. */
+static Status begin(void *ctx, int arg) {
+    (void)arg;
+    Average *s = ctx;
+    s->begun = true;
+    if (s->algo.c.join) say_here(s);
+    return ST_OK;
+}
+
 static Status before_forward(Algo *a) {
-    background_read(&((Average *)a)->back, a);
+    Average *s = (Average *)a;
+    if (!s->told_begun) TRY(engine_call(a->c.engine, "begin", begin, s, 0));
+    s->told_begun = true;
+    background_read(&s->back, a);
     return ST_OK;
 }
 

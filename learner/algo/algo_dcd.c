@@ -115,6 +115,7 @@ static void defaults(AlgoConfig *c) { c->up = algo_codec("u8"); }
 const AlgoOps algo_dcd = {.name = "dcd",
                           .help = "low-precision decentralised: 8-bit model differences",
                           .size = sizeof(Dcd),
+                          .apart = true,
                           .defaults = defaults,
                           .start = start,
                           .stop = stop,

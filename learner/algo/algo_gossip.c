@@ -35,8 +35,14 @@ static Status mix_start(Algo *a, unsigned needs, double above) {
                   a->ranks);
         return ST_INVALID;
     }
+    if (a->c.up.ops->seeded) {
+        log_error("%s: the codec %s needs a shared seed and cannot be mixed", a->ops->name,
+                  a->c.up.ops->name);
+        return ST_INVALID;
+    }
     TRY(topology_check(&a->c.topology, a->ops->name, needs, above));
-    TRY(mix_init(&s->mix, a->comm, &a->c.topology, a->c.n, TAG_MIX | (uint32_t)a->c.group));
+    TRY(mix_init(&s->mix, a->comm, &a->c.topology, &a->c.up, a->c.n,
+                 TAG_MIX | (uint32_t)a->c.group));
     s->mixed = malloc((a->c.n + 1) * sizeof *s->mixed);
     return s->mixed ? ST_OK : ST_NOMEM;
 }
@@ -131,6 +137,7 @@ static void d2_loaded(Algo *a) {
 const AlgoOps algo_dpsgd = {.name = "dpsgd",
                             .help = "D-PSGD: average models with neighbours while computing",
                             .size = sizeof(Gossip),
+                            .apart = true,
                             .start = dpsgd_start,
                             .stop = stop,
                             .before_forward = dpsgd_before_forward,
@@ -139,6 +146,7 @@ const AlgoOps algo_dpsgd = {.name = "dpsgd",
 const AlgoOps algo_d2 = {.name = "d2",
                          .help = "D^2: decentralised for ranks whose data differ",
                          .size = sizeof(Gossip),
+                         .apart = true,
                          .start = d2_start,
                          .stop = stop,
                          .after_backward = d2_after_backward,

@@ -21,6 +21,7 @@
 #include "learner/algo/algo_ops.h"
 
 enum { WARMUP, COMPRESSED, REFRESH };
+enum { FLOOR_BLOCK = 2048 };
 
 typedef struct {
     int32_t phase, n_norms;
@@ -147,6 +148,24 @@ static double norm1(const Real *x, size_t n) {
     return sum;
 }
 
+/* A sign says of a whole block how large its momentum is; divided by the variance of a coordinate
+ * that was hardly ever seen that would be a leap. So the variance of the living is at least a
+ * hundredth of their block's mean.                                                            */
+static void floor_variance(Onebit *s) {
+    const Codec *c = &s->algo.c.up;
+    if (c->ops == codec_none().ops) return;
+    size_t block = c->block > 0 ? c->block : FLOOR_BLOCK, n = s->algo.c.n;
+    for (size_t at = 0; at < n; at += block) {
+        size_t end = n - at < block ? n : at + block, living = 0;
+        double sum = 0;
+        for (size_t i = at; i < end; i++)
+            if (!s->dead[i]) sum += (double)s->v[i], living++;
+        Real least = living > 0 ? (Real)(.01 * sum / (double)living) : 0;
+        for (size_t i = at; i < end; i++)
+            if (!s->dead[i] && s->v[i] < least) s->v[i] = least;
+    }
+}
+
 /* m and v of what was not corrected yet are, once; who has no variance is dead. */
 static Status freeze(Onebit *s, bool first) {
     double correct_m, correct_v;
@@ -161,6 +180,7 @@ static Status freeze(Onebit *s, bool first) {
         if (s->dead[i]) s->m[i] = 0;
         s->n_dead += s->dead[i];
     }
+    floor_variance(s);
     s->now.phase = COMPRESSED;
     s->now.in_phase = 0;
     return squeeze_dead(s->squeeze, s->n_dead > 0 ? s->dead : NULL);
@@ -296,7 +316,8 @@ static void qadam_defaults(AlgoConfig *c) { c->up = c->down = algo_codec("u8"); 
     {                                                                                              \
         .name = title, .help = text, .size = sizeof(Onebit), .defaults = fill, .start = start,     \
         .stop = stop, .before_forward = before_forward, .exchange = exchange,                      \
-        .after_backward = after_backward, .flush = flush, .stats = stats, .loaded = loaded         \
+        .after_backward = after_backward, .flush = flush, .stats = stats, .loaded = loaded,        \
+        .own_rule = true                                                                           \
     }
 const AlgoOps algo_onebit =
     ONEBIT("onebit", "1-bit Adam: momentum as signs with error feedback, variance frozen",

@@ -18,7 +18,9 @@ typedef struct {
     void (*stats)(Algo *a, AlgoStats *out);
     /* The state was read from a checkpoint; a rank's own blocks that were left out are zero. */
     void (*loaded)(Algo *a);
-    bool elastic; /* ranks may leave and join */
+    bool elastic;  /* ranks may leave and join */
+    bool apart;    /* each rank has a model of its own, near the others' */
+    bool own_rule; /* makes the update itself: the Rule is not used */
 } AlgoOps;
 
 /* A block or number that is part of the state. */

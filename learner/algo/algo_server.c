@@ -233,7 +233,7 @@ static Status start(Algo *a) {
     s->pull_in = malloc(s->pull_bytes);
     if (!s->push_out || !s->pull_in) return ST_NOMEM;
     TRY(background_start(&s->back, a, NULL));
-    start_trade(s, NULL);
+    if (a->c.join) start_trade(s, NULL); // whoever starts with the others has version 0
     return ST_OK;
 }
 
@@ -310,6 +310,7 @@ static Status resume(void *ctx, int arg) {
     Server *s = ctx;
     memset(s->bye, 0, sizeof s->bye);
     background_resume(&s->back);
+    TRY(comm_broadcast(s->algo.comm, 0, &s->back.version, sizeof s->back.version));
     return comm_broadcast(s->algo.comm, 0, s->back.z, s->algo.c.n * sizeof *s->back.z);
 }
 
@@ -318,7 +319,6 @@ static Status flush(Algo *a) {
     TRY(pause_all(a));
     TRY(engine_call(a->c.engine, "resume", resume, s, 0));
     background_read(&s->back, a);
-    if (a->rank != 0) start_trade(s, NULL);
     return ST_OK;
 }
 

@@ -98,7 +98,10 @@ Status background_apply(Background *b, Algo *a) {
 }
 
 void background_change(Background *b, Algo *a, const Real *change) {
+    double sum = 0;
+    for (size_t i = 0; i < a->c.n; i++) sum += (double)change[i] * (double)change[i];
     gate_lock(b->gate);
+    a->stats.distance = sqrt(sum);
     for (size_t i = 0; i < a->c.n; i++) b->z[i] += change[i];
     b->version++;
     a->stats.exchanges++;

@@ -21,6 +21,7 @@ struct Engine {
     Job job[ROOM];
     uint64_t posted, done;
     Status status; // the first error
+    CommStats stats;
     bool stop, in_service;
     struct {
         EngineService fn;
@@ -44,7 +45,9 @@ static bool step(Engine *e) {
     if (st == ST_OK) {
         gate_unlock(e->gate);
         st = run(e, &job);
+        CommStats stats = comm_stats(e->comm);
         gate_lock(e->gate);
+        e->stats = stats;
     }
     if (e->status == ST_OK) e->status = st;
     e->done++;
@@ -60,7 +63,9 @@ static int64_t serve(Engine *e) {
         e->in_service = true;
         gate_unlock(e->gate);
         Status st = e->service[i].fn(e->service[i].ctx, &next);
+        CommStats stats = comm_stats(e->comm);
         gate_lock(e->gate);
+        e->stats = stats;
         e->in_service = false;
         if (st != ST_OK) e->status = st;
         if (next < soonest) soonest = next;
@@ -125,6 +130,13 @@ bool engine_threaded(const Engine *e) { return e->task != NULL; }
 Comm *engine_comm(const Engine *e) { return e->comm; }
 World *engine_world(const Engine *e) { return e->world; }
 Timeline *engine_timeline(const Engine *e) { return e->timeline; }
+
+CommStats engine_stats(Engine *e) {
+    gate_lock(e->gate);
+    CommStats stats = e->stats;
+    gate_unlock(e->gate);
+    return stats;
+}
 
 uint64_t engine_post(Engine *e, const char *name, EngineJob fn, void *ctx, int arg) {
     gate_lock(e->gate);

@@ -27,6 +27,8 @@ bool engine_threaded(const Engine *e);
 Comm *engine_comm(const Engine *e);
 World *engine_world(const Engine *e);
 Timeline *engine_timeline(const Engine *e);
+/* What had passed its Comm when the last job or service ended. From any thread. */
+CommStats engine_stats(Engine *e);
 
 /* Queues fn(ctx, arg). Returns its ticket, for engine_wait. name is static text for the timeline.
  */

@@ -16,16 +16,27 @@ static int most_neighbours(const Topology *t) {
 
 static bool is_mean(const Topology *t) { return t->kind == TOPOLOGY_COMPLETE && !t->lazy; }
 
-Status mix_init(Mix *m, Comm *comm, const Topology *topology, size_t n, uint32_t tag) {
-    *m = (Mix){.comm = comm, .topology = topology, .n = n, .tag = tag};
-    if (is_mean(topology)) return ST_OK;
-    m->in = malloc(((size_t)most_neighbours(topology) * n + 1) * sizeof *m->in);
-    return m->in ? ST_OK : ST_NOMEM;
+Status mix_init(Mix *m, Comm *comm, const Topology *topology, const Codec *codec, size_t n,
+                uint32_t tag) {
+    size_t most = (size_t)most_neighbours(topology);
+    *m = (Mix){.comm = comm, .topology = topology, .n = n, .tag = tag, .codec = *codec};
+    m->exact = codec->ops == codec_none().ops;
+    if (is_mean(topology) && m->exact) return ST_OK;
+    if (m->exact) {
+        m->in = malloc((most * n + 1) * sizeof *m->in);
+        return m->in ? ST_OK : ST_NOMEM;
+    }
+    m->bound = codec_bound(codec, n);
+    m->out = malloc(m->bound + 1);
+    m->codes = malloc(most * m->bound + 1);
+    return m->out && m->codes ? ST_OK : ST_NOMEM;
 }
 
 void mix_deinit(Mix *m) {
     free(m->in);
-    m->in = NULL;
+    free(m->out);
+    free(m->codes);
+    *m = (Mix){0};
 }
 
 static Status mean(Mix *m, const Real *x, Real *out) {
@@ -52,7 +63,29 @@ static void sort_row(TopologyRow *row) {
         }
 }
 
+static Status mix_codes(Mix *m, uint64_t step, const Real *x, Real *out) {
+    TopologyRow row;
+    CommExchange e[TOPOLOGY_MAX];
+    double weights = 0;
+    topology_row(m->topology, comm_rank(m->comm), step, &row);
+    size_t bytes = codec_encode(&m->codec, x, m->n, 0, m->out);
+    for (int k = 0; k < row.n; k++)
+        e[k] = (CommExchange){.peer = row.peer[k],
+                              .out = m->out,
+                              .out_bytes = bytes,
+                              .in = m->codes + (size_t)k * m->bound,
+                              .in_bytes = m->bound};
+    TRY(comm_exchange(m->comm, m->tag, e, row.n));
+    memcpy(out, x, m->n * sizeof *out);
+    for (int k = 0; k < row.n; k++) {
+        weights += row.weight[k];
+        TRY(codec_decode_add(&m->codec, e[k].in, e[k].got, m->n, 0, (Real)row.weight[k], out));
+    }
+    return codec_decode_add(&m->codec, m->out, bytes, m->n, 0, (Real)-weights, out);
+}
+
 Status mix_run(Mix *m, uint64_t step, const Real *x, Real *out) {
+    if (!m->exact) return mix_codes(m, step, x, out);
     if (is_mean(m->topology)) return mean(m, x, out);
     TopologyRow row;
     CommExchange e[TOPOLOGY_MAX];

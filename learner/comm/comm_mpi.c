@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "engine/base/log.h"
+#include "learner/codec/codec.h"
 #include "learner/comm/comm_ops.h"
 
 typedef struct {
@@ -114,25 +115,51 @@ static bool mpi_gone(const Comm *c, int rank) {
     return false;
 }
 
-static Status native_allreduce(Comm *c, Real *x, size_t n) {
+static Status native_sum(Comm *c, void *x, size_t n, size_t size, MPI_Datatype type, MPI_Op op) {
     int64_t start_ns = world_now_ns(c->world), nap = 10000;
     MPI_Request request;
     int done = 0;
     assert(n <= INT_MAX);
-    if (MPI_Iallreduce(MPI_IN_PLACE, x, (int)n, sizeof *x == 4 ? MPI_FLOAT : MPI_DOUBLE, MPI_SUM,
-                       MPI_COMM_WORLD, &request) != MPI_SUCCESS)
+    if (MPI_Iallreduce(MPI_IN_PLACE, x, (int)n, type, op, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
         return ST_IO;
     while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) {
         world_sleep_ns(c->world, nap);
         if (nap < 200000) nap += nap / 2;
     }
-    uint64_t bytes = 2 * (uint64_t)(c->size - 1) * n * sizeof *x / (uint64_t)c->size;
+    uint64_t bytes = 2 * (uint64_t)(c->size - 1) * n * size / (uint64_t)c->size;
     c->stats.tx_bytes += bytes;
     c->stats.rx_bytes += bytes;
     c->stats.tx_messages += 2 * (uint64_t)(c->size - 1);
     c->stats.rx_messages += 2 * (uint64_t)(c->size - 1);
     c->stats.wait_ns += world_now_ns(c->world) - start_ns;
     return done ? ST_OK : ST_IO;
+}
+
+static Status native_allreduce(Comm *c, Real *x, size_t n) {
+    return native_sum(c, x, n, sizeof *x, sizeof *x == 4 ? MPI_FLOAT : MPI_DOUBLE, MPI_SUM);
+}
+
+static void add_halves(void *in, void *inout, int *n, MPI_Datatype *type) {
+    (void)type;
+    const uint16_t *a = in;
+    uint16_t *b = inout;
+    for (int i = 0; i < *n; i++) b[i] = fp16_from(fp16_to(a[i]) + fp16_to(b[i]));
+}
+
+Status comm_mpi_allreduce(Comm *c, Real *x, size_t n, bool half) {
+    if (!half) return native_allreduce(c, x, n);
+    MPI_Op op;
+    uint16_t *h = malloc((n + 1) * sizeof *h);
+    if (!h || MPI_Op_create(add_halves, 1, &op) != MPI_SUCCESS) {
+        free(h);
+        return ST_NOMEM;
+    }
+    for (size_t i = 0; i < n; i++) h[i] = fp16_from((float)x[i]);
+    Status st = native_sum(c, h, n, sizeof *h, MPI_UINT16_T, op);
+    for (size_t i = 0; i < n; i++) x[i] = (Real)fp16_to(h[i]);
+    MPI_Op_free(&op);
+    free(h);
+    return st;
 }
 
 static void mpi_free(Comm *c) {

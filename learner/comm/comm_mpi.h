@@ -13,5 +13,7 @@ Status comm_mpi_new(World *w, int *argc, char ***argv, Comm **out);
 /* MPI's own allreduce in place of the ring of comm_collective.c. Its bytes are counted as the
  * ring's (what a bandwidth-optimal algorithm sends); it has no deadline. For comparisons. */
 void comm_mpi_native(Comm *c, bool on);
+/* MPI's own allreduce once; half: numbers travel and are added as fp16. */
+Status comm_mpi_allreduce(Comm *c, Real *x, size_t n, bool half);
 
 #endif

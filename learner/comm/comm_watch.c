@@ -70,8 +70,10 @@ bool comm_probe(Comm *c, int rank, int64_t *next_ns) {
 
 Status watch_give_up(Comm *c, int rank) {
     if (c->failed != rank || c->abort_about < 0)
-        log_error("rank %d is lost: rank %d gives it up after %.1f s without a sign of life", rank,
-                  c->rank, (double)c->timeout_ns / 1e9);
+        log_line(c->elastic ? LOG_WARN : LOG_ERROR, "rank %d is lost: %s", rank,
+                 c->ops->gone(c, rank) ? "its connection is gone"
+                 : c->abort_about >= 0 ? "another rank has given it up"
+                                       : "it gives no sign of life");
     c->failed = rank;
     c->given_up[rank] = true;
     if (c->elastic) return ST_PEER;
@@ -105,7 +107,7 @@ static Status answered(Watch *w, Comm *c, int about, int64_t now) {
     } else {
         w->mutual = 0;
     }
-    if (!w->said) log_warn("rank %d waits for rank %d, which is alive", c->rank, who);
+    if (!w->said) log_debug("rank %d waits for rank %d, which is alive", c->rank, who);
     w->said = true;
     w->suspect = -1;
     w->since = now;

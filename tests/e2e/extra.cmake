@@ -16,3 +16,7 @@ foreach(file bench arena)
   target_link_libraries(e2e.${file} PRIVATE PkgConfig::jansson)
 endforeach()
 set_tests_properties(e2e.soak e2e.bench PROPERTIES LABELS slow)
+
+# Ten kills of each kind, at other moments.
+add_test(NAME e2e.ranks_long COMMAND e2e.ranks)
+set_tests_properties(e2e.ranks_long PROPERTIES LABELS slow TIMEOUT 3600 ENVIRONMENT "DIZHU_KILLS=10")

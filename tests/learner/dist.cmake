@@ -6,11 +6,12 @@ if(TARGET comm_mpi)
   foreach(n 1 2 3 5 8)
     add_test(NAME learner.comm_mpi_${n} COMMAND ${CMAKE_CURRENT_LIST_DIR}/mpirun.sh ${n}
       $<TARGET_FILE:mpi_comm>)
-    set_tests_properties(learner.comm_mpi_${n} PROPERTIES LABELS mpi TIMEOUT 120)
+    set_tests_properties(learner.comm_mpi_${n} PROPERTIES LABELS "mpi;slow" TIMEOUT 120)
   endforeach()
+  set_tests_properties(learner.comm_mpi_3 PROPERTIES LABELS "mpi;e2e")
   add_test(NAME learner.comm_mpi_stuck COMMAND ${CMAKE_CURRENT_LIST_DIR}/mpirun.sh 4
     $<TARGET_FILE:mpi_comm> stuck)
-  set_tests_properties(learner.comm_mpi_stuck PROPERTIES LABELS mpi TIMEOUT 60
+  set_tests_properties(learner.comm_mpi_stuck PROPERTIES LABELS "mpi;slow" TIMEOUT 60
     PASS_REGULAR_EXPRESSION "rank 0 named rank 1")
 endif()
 
@@ -26,4 +27,18 @@ foreach(source ${sources})
   set_tests_properties(learner.${file} PROPERTIES LABELS fast TIMEOUT 300)
 endforeach()
 target_link_libraries(learner.comm_zmq PRIVATE PkgConfig::zmq)
-target_link_libraries(learner.algo_kill PRIVATE PkgConfig::zmq)
+foreach(test algo_kill turns)
+  target_link_libraries(learner.${test} PRIVATE PkgConfig::zmq)
+endforeach()
+
+# Threads at work: under the thread sanitizer too.
+foreach(test algo_adpsgd algo_asysg algo_overlap comm comm_zmq ranks_union turns)
+  set_tests_properties(learner.${test} PROPERTIES LABELS "fast;thread")
+endforeach()
+
+# The longer forms of two of them.
+add_test(NAME learner.algo_kill_long COMMAND learner.algo_kill)
+set_tests_properties(learner.algo_kill_long PROPERTIES LABELS slow TIMEOUT 3600 ENVIRONMENT "DIZHU_KILLS=10")
+add_test(NAME learner.ranks_union_long COMMAND learner.ranks_union)
+set_tests_properties(learner.ranks_union_long PROPERTIES LABELS slow TIMEOUT 3600
+  ENVIRONMENT "DIZHU_UNION=squeeze,bytegrad,allreduce,dpsgd,d2,dcd,onebit,qadam")

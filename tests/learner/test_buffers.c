@@ -240,6 +240,33 @@ static void a_role_is_in_one_hand(void **state) {
     buffers_free(b);
 }
 
+/* A role that lacks games is not held up by another's full ring: that one forgets its oldest. */
+static void a_full_ring_forgets(void **state) {
+    (void)state;
+    Sample batch[4], s = {.obs = {.role = ROLE_LANDLORD}};
+    Buffers *b;
+    BuffersState now;
+    int role;
+    BuffersConfig c = {.batch = 4, .advance = 4, .capacity = 8};
+    assert_int_equal(buffers_new(&c, &b), ST_OK);
+    buffers_forget(b);
+    int room = 8 + GAME_MAX_MOVES;
+    for (int i = 0; i < room + 5; i++) {
+        s.target = (float)i;
+        assert_true(buffers_put(b, &s, 1)); // the peasants have none: it must not wait
+    }
+    buffers_state(b, &now);
+    assert_int_equal(now.fill[ROLE_LANDLORD], room);
+    assert_int_equal(buffers_forgotten(b), 5);
+    assert_true(buffers_take(b, 1u << ROLE_LANDLORD, &role, batch));
+    for (int i = 0; i < 4; i++) assert_float_equal(batch[i].target, (float)(5 + i), 0);
+    buffers_done(b, role);
+    buffers_hurry(b); // and nobody waits for what does not come
+    assert_false(buffers_take(b, 1u << ROLE_LANDLORD_UP, &role, batch));
+    assert_true(buffers_take(b, 1u << ROLE_LANDLORD, &role, batch));
+    buffers_free(b);
+}
+
 static void *settle_main(void *arg) {
     Call *c = arg;
     c->ok = buffers_settle(c->b);
@@ -352,6 +379,7 @@ int main(void) {
         cmocka_unit_test(mixed),
         cmocka_unit_test(uses),
         cmocka_unit_test(a_full_ring_waits),
+        cmocka_unit_test(a_full_ring_forgets),
         cmocka_unit_test(a_role_is_in_one_hand),
         cmocka_unit_test(settling_waits_for_the_last_step),
         cmocka_unit_test(closing_wakes_everybody),

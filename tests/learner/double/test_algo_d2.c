@@ -13,6 +13,7 @@ typedef struct {
     double h[RANKS][D], b[RANKS][D], best[D], spread;
     double sigma;
     bool adapt_first;
+    const char *codec;
 } Problem;
 
 static Problem problem;
@@ -55,6 +56,8 @@ static double distance(const Real *x) {
 
 static void tune(AlgoConfig *c, const void *ctx) {
     c->adapt_first = ((const Problem *)ctx)->adapt_first;
+    if (((const Problem *)ctx)->codec)
+        assert_int_equal(codec_parse(((const Problem *)ctx)->codec, &c->up), ST_OK);
 }
 
 static Trial trial(const char *algo, const char *topology, double lr, int steps) {
@@ -218,6 +221,14 @@ static void low_precision_and_one_peer(void **state) {
                   distance(dcd.mean), distance(one.mean));
     assert_true(distance(dcd.mean) < 1.5 * distance(plain.mean) + 1e-3);
     assert_true(distance(one.mean) < 5 * distance(plain.mean) + 1e-3);
+    problem.codec = "fp16"; // models in half precision: a quarter of this build's 8 bytes
+    Trial half = trial("dpsgd", "ring", .05, 3000);
+    trial_run(&half);
+    problem.codec = NULL;
+    print_message("dpsgd ring in fp16 %.3g\n", distance(half.mean));
+    assert_true(fabs(distance(half.mean) - distance(plain.mean)) < .02 * distance(plain.mean));
+    assert_true(half.traffic[0].tx_bytes * 4 <= plain.traffic[0].tx_bytes + 1000);
+    trial_free(&half);
     double full = (double)plain.traffic[0].tx_bytes, less = (double)dcd.traffic[0].tx_bytes;
     assert_true(less < full * (D + 16) / (D * 8.0) * 1.01); // a byte a number, two scales
     assert_true((double)one.traffic[0].tx_bytes < full * .51);
