@@ -116,17 +116,36 @@ void child_kill(Child *c) {
     c->killed = true;
 }
 
-char child_state(const Child *c) {
-    char path[64], text[512], state = 0;
+static void read_stat(const Child *c, char *state, long *ticks) {
+    char path[64], text[512];
+    long user = 0, system = 0;
+    *state = 0;
     snprintf(path, sizeof path, "/proc/%d/stat", (int)c->pid);
     FILE *f = fopen(path, "re");
-    if (f == NULL) return 0;
-    size_t n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = '\0';
-    const char *after = strrchr(text, ')'); // the name may hold anything
-    if (after) sscanf(after + 1, " %c", &state);
+    if (f != NULL) {
+        size_t n = fread(text, 1, sizeof text - 1, f);
+        fclose(f);
+        text[n] = '\0';
+        const char *after = strrchr(text, ')'); // the name may hold anything
+        if (after)
+            sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", state, &user,
+                   &system);
+    }
+    *ticks = user + system;
+}
+
+char child_state(const Child *c) {
+    char state;
+    long ticks;
+    read_stat(c, &state, &ticks);
     return state;
+}
+
+long child_ticks(const Child *c) {
+    char state;
+    long ticks;
+    read_stat(c, &state, &ticks);
+    return ticks;
 }
 
 const char *child_state_text(char state) {

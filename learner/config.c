@@ -84,7 +84,7 @@ const Option *settings_options(Settings *s) {
         {"precision", OPT_CHOICE, &s->precision, "of products in training", 0, 0, "auto|fp32|bf16", false},
         {"pin", OPT_CHOICE, &s->pin, "auto: to memory nodes where there are several", 0, 0, "auto|off|node|core", false},
         {"optimizer", OPT_CHOICE, &s->optimizer, "", 0, 0, "rmsprop|adam", false},
-        {"lr", OPT_REAL, &s->lr, "learning rate", 1e-9, 10, NULL, false},
+        {"lr", OPT_REAL, &s->lr, "learning rate; for rmsprop rather 2e-4", 1e-9, 10, NULL, false},
         {"schedule", OPT_CHOICE, &s->schedule, "of the learning rate; sqrt: falls as 1/sqrt(step) from decay-from on", 0, 0, "constant|cosine|sqrt", false},
         {"lr-end", OPT_REAL, &s->lr_end, "learning rate that the decay ends at", 0, 10, NULL, false},
         {"warmup", OPT_U64, &s->warmup, "steps of each net over which the rate rises", 0, 0, NULL, false},

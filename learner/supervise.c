@@ -172,12 +172,16 @@ static void reap(Supervisor *v) {
 
 static double latest(double a, double b) { return a > b ? a : b; }
 
-/* Silent for too long? Who merely waits for a busy processor or disk would not fare better if he
- * were started again. */
-static bool is_blocked(const Child *c, double silent, double usual) {
-    if (c->pid <= 0 || c->killed || silent < usual) return false;
+/* Silent for too long? Who works, or merely waits for a busy processor or disk, would not fare
+ * better if he were started again: he gets a minute. */
+static bool is_blocked(Child *c, double silent, double usual) {
+    if (c->pid <= 0 || c->killed) return false;
+    if (silent < usual / 2) c->ticks = 0;
+    else if (c->ticks == 0) c->ticks = child_ticks(c);
+    if (silent < usual) return false;
     char state = child_state(c);
-    return (state != 'R' && state != 'D') || silent > busy_silent_s;
+    bool busy = state == 'R' || state == 'D' || child_ticks(c) > c->ticks;
+    return !busy || silent > busy_silent_s;
 }
 
 static void look_at_learner(Supervisor *v, double now) {

@@ -8,6 +8,8 @@ import { chromium } from "../../web/node_modules/playwright-core/index.mjs";
 
 const BUILD = resolve(process.env.DIZHU_BUILD ?? "build/release");
 export const SIZES = { desktop: [1280, 800], upright: [390, 844], sideways: [844, 390], small: [320, 568] };
+/** For anything that must come in the end, however slow the machine is. */
+export const WAIT_MS = 180_000;
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
 /** Random weights of a whole net: three seats, fp32 (docs/weights.md). */
@@ -97,6 +99,7 @@ export async function player(browser, server, { size = "desktop", lang = "zh", t
   await context.addInitScript((s) => {
     if (!localStorage.getItem("ddz.settings")) localStorage.setItem("ddz.settings", JSON.stringify(s));
   }, { sawRules: true, tips: 3, motion: "none", sound: false, think: 0, theme, ...settings });
+  context.setDefaultTimeout(WAIT_MS);
   const page = await context.newPage();
   page.problems = [];
   page.on("pageerror", (e) => page.problems.push(e.message));
@@ -109,7 +112,7 @@ export async function player(browser, server, { size = "desktop", lang = "zh", t
 }
 
 /** What the page waits for: "bid", "act" (my turn to play), "end"; or "lost" when another became landlord while bidding. */
-export const waitTurn = (page, timeout = 60_000) => page.waitForFunction(() => {
+export const waitTurn = (page, timeout = WAIT_MS) => page.waitForFunction(() => {
   const on = (s) => document.querySelector(s);
   return on(".panel h2") ? "end" : on(".row .btn[data-id=bid3]") ? "bid" : on(".row .btn[data-id=hint]") ? "act" : null;
 }, null, { timeout }).then((h) => h.jsonValue());
@@ -126,7 +129,7 @@ export async function act(page, what) {
       await hint.click();
       await page.waitForFunction(() => document.querySelector(".row .btn[data-id=play]:not([aria-disabled]):not(:disabled)") || !document.querySelector(".row .btn[data-id=hint]"));
       const play = await page.$(".row .btn[data-id=play]:not([aria-disabled])");
-      if (play) await play.click({ timeout: 3000 }).catch(() => undefined);
+      if (play) await play.click({ timeout: 30_000 }).catch(() => undefined);
     } else await page.click(".row .btn[data-id=pass]", { timeout: 3000 }).catch(() => undefined); // the automatic pass may be first
   }
   await page.waitForFunction((n) => document.querySelectorAll(".lr").length > n || document.querySelector(".panel h2"), before);

@@ -31,7 +31,7 @@ test("kill -9 in the middle of a game loses no move", async () => {
     await page.waitForSelector(".banner[role=status]");
     assert.equal((await hand(page)).length, before.cards.length, "the hand stays visible");
     await server.start();
-    await page.waitForSelector(".banner", { state: "detached", timeout: 30_000 });
+    await page.waitForSelector(".banner", { state: "detached" });
     assert.deepEqual(await hand(page), before.cards);
     assert.deepEqual(await moves(page), before.moves);
     assert.equal(page.url(), before.url);

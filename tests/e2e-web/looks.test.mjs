@@ -28,7 +28,7 @@ async function clean(page, where) {
 /** The choice is drawn with the next frame. */
 async function shown(page, cards, what) {
   const want = cards.join();
-  await page.waitForFunction((w) => [...document.querySelectorAll('.hand .card[aria-selected="true"]')].map((e) => e.dataset.card).join() === w, want, { timeout: 3000 }).catch(() => undefined);
+  await page.waitForFunction((w) => [...document.querySelectorAll('.hand .card[aria-selected="true"]')].map((e) => e.dataset.card).join() === w, want, { timeout: 30_000 }).catch(() => undefined);
   assert.deepEqual(await chosen(page), cards, what);
 }
 

@@ -28,7 +28,7 @@ test("a game with bidding, its sum, a rematch", async () => {
   const stake = Number(calc.match(/=(\d+)/)[1]);
   assert.equal(factors.reduce((a, b) => a * b, 1), stake);
   assert.equal(Math.max(...points.map(Math.abs)), 2 * stake);
-  await page.waitForSelector(".panel .note:not(.mut)", { timeout: 60_000 });
+  await page.waitForSelector(".panel .note:not(.mut)");
   const game = await page.evaluate(() => document.querySelectorAll(".lr").length);
   assert.ok(game > 4);
   await page.click(".panel .btn.pri");
@@ -120,7 +120,7 @@ test("undo, the bots' open hands, hosting", async () => {
   await page.click("[data-id=host]");
   // Bots that think 0 ms may be through before the veil is seen.
   await page.waitForFunction(() => document.querySelector(".veil.on") || document.querySelector(".panel h2"));
-  await page.waitForFunction(() => document.querySelectorAll(".hand .card").length < 20 || document.querySelector(".panel h2"), null, { timeout: 30_000 });
+  await page.waitForFunction(() => document.querySelectorAll(".hand .card").length < 20 || document.querySelector(".panel h2"), null);
   if (!(await page.$(".panel h2"))) await page.click(".veil", { timeout: 3000 }).catch(() => undefined);
   await page.waitForSelector(".veil.on", { state: "detached" }).catch(() => undefined);
   assert.deepEqual(page.problems, []);
@@ -133,7 +133,7 @@ test("time out: the server plays for the seat", async () => {
   await waitTurn(page);
   assert.equal((await hand(page)).length, 20);
   const shown = Number(await page.textContent(".tm b"));
-  assert.ok(shown >= 8 && shown <= 10, `the clock shows ${shown}`);
-  await page.waitForFunction(() => document.querySelectorAll(".hand .card").length < 20, null, { timeout: 16_000 });
+  assert.ok(shown >= 3 && shown <= 10, `the clock shows ${shown}`);
+  await page.waitForFunction(() => document.querySelectorAll(".hand .card").length < 20);
   await page.context().close();
 });

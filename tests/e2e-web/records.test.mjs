@@ -12,7 +12,7 @@ before(async () => {
   page = await player(browser, server);
   await quick(page);
   await playOut(page);
-  await page.waitForSelector(".panel .note:not(.mut)", { timeout: 60_000 });
+  await page.waitForSelector(".panel .note:not(.mut)");
   await page.click('.panel .btn:has-text("复盘")');
   await page.waitForSelector(".hr");
 });
@@ -54,7 +54,7 @@ test("steps, ends, jump, run, speed", async () => {
 });
 
 test("the curve and the bot's view of each move", async () => {
-  await page.waitForSelector(".hr .q:not(:empty)", { timeout: 60_000 });
+  await page.waitForSelector(".hr .q:not(:empty)");
   const path = await page.getAttribute(".curve .line", "d");
   assert.ok(path.split("L").length >= 3, "the curve has points");
   await page.locator(".hr").first().click();

@@ -93,7 +93,7 @@ static void settings_come_back(void **state) {
 static void a_run_stays_what_it_is(void **state) {
     (void)state;
     static const char *const others[] = {"--rules botzone", "--objective adp", "--seed 9",
-                                         "--optimizer adam", "--preset douzero"};
+                                         "--optimizer rmsprop", "--preset douzero"};
     Settings s;
     assert_int_equal(parse_for_run(&s, "--seed 8"), ST_OK);
     assert_int_equal(settings_save(&s, run), ST_OK);

@@ -268,7 +268,11 @@ static void test_training(void **state) {
             500 * i, now, 1000 * i, 500 * i, now, 1000 * i);
         assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     }
-    sqlite3_close(db);
+    // before a net's first step there is no loss, which is no alarm
+    snprintf(sql, sizeof sql,
+             "INSERT INTO net_progress VALUES(%f, 500, 'landlord', 0, 0, 0, NULL, NULL, NULL, 0)",
+             start);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     o = http_json(p.port, "/api/runs", NULL);
     assert_string_equal(str(json_array_get(json_object_get(o, "runs"), 0), "run"), "first");
     json_decref(o);
@@ -281,6 +285,7 @@ static void test_training(void **state) {
     assert_int_equal(json_array_size(json_object_get(wp, "x")), 3);
     assert_true(json_number_value(json_array_get(json_object_get(wp, "lo"), 0)) > 0.42);
     const json_t *loss = json_object_get(json_object_get(series, "loss_landlord"), "y");
+    assert_int_equal(json_array_size(loss), 3);
     assert_string_equal(json_string_value(json_array_get(loss, 1)), "nan");
     const json_t *sps = json_object_get(json_object_get(series, "sps"), "y");
     double rate = json_number_value(json_array_get(sps, 2)); // 1500 more samples in a second
@@ -290,6 +295,12 @@ static void test_training(void **state) {
     o = http_json(p.port, "/api/train?run=first&since=2000", NULL);
     wp = json_object_get(json_object_get(o, "series"), "wp");
     assert_int_equal(json_array_size(json_object_get(wp, "x")), 1);
+    json_decref(o);
+    snprintf(sql, sizeof sql, "INSERT INTO event VALUES(%f, 'the run has ended')", clock_wall_s());
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    o = http_json(p.port, "/api/train", NULL);
+    assert_string_equal(str(o, "state"), "done");
     json_decref(o);
     o = http_json(p.port, "/api/train?run=..%2F..", NULL);
     assert_string_equal(str(o, "state"), "none");

@@ -41,7 +41,7 @@ function rows(f: Box, cw: number): Stage["at"] {
 
 /** After the end the sheet covers the lower felt: left-over cards hang high. */
 function ended(shape: Shape, f: Box, cw: number): Stage["at"] {
-  const at = shape === "upright" ? sides(f, 2) : columns(f, shape === "sideways" ? 0 : INSET[shape], false);
+  const at = shape === "upright" ? sides(f, 2) : columns(f, shape === "sideways" ? 0 : INSET[shape], shape !== "sideways");
   if (shape === "upright") at.me.box = { ...at.me.box, y: f.y + 2.2 * cw + 36 };
   for (const place of ["left", "right", "me"] as const) at[place].v = "top";
   return at;
