@@ -42,12 +42,15 @@ int cmd_export(int argc, char **argv) {
         {"keep-running", OPT_FLAG, &e.keep_running, "the bot stays alive between turns", 0, 0, NULL,
          false},
         {0}};
-    const Command c = {.usage = "dizhu export botzone --model FILE --out DIR [options]",
+    const Command c = {.usage = "dizhu export botzone --model FILE --out|-o DIR [options]",
                        .about = "Writes a net as a bot for Botzone: bot.c, its weights file, and "
                                 "SUBMIT.md, how to submit it.",
                        .options = options,
                        .min_args = 1,
                        .max_args = 1};
+    static char long_out[] = "--out";
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "-o") == 0) argv[i] = long_out;
     int n_args;
     bool done;
     if (options_parse(&c, argc, argv, &n_args, &done) != ST_OK) return 2;

@@ -44,7 +44,8 @@ static void open_fixture(Fixture *f, RulesetId rules, ArenaFormat format, int n,
                          const char *const *names) {
     memset(f, 0, sizeof *f);
     ExternalConfig limits = external_defaults("", false);
-    limits.time_ms = limits.first_ms = 60000;
+    limits.time_ms = limits.first_ms = 300000;
+    limits.memory_mb = 1 << 24; /* our own program, if built with sanitizers, maps terabytes */
     for (int i = 0; i < n; i++)
         assert_int_equal(agent_open(names[i], rules, PRECISION_FP32, true, &limits, &f->agents[i]),
                          ST_OK);

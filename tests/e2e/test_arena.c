@@ -82,7 +82,8 @@ static void killed_arenas_go_on(void **state) {
 #define LONG_ARENA "/dizhu arena random rule --deals 3000 --threads 2 --rules botzone --bootstrap 5"
     json_t *expected = run_json(PROGRAM_DIR LONG_ARENA " --json");
     for (int i = 1; i <= 4; i++)
-        run(PROGRAM_DIR LONG_ARENA " --db k.db > /dev/null 2>&1 & sleep 0.%d; kill -9 $! 2> /dev/null; wait",
+        run(PROGRAM_DIR LONG_ARENA
+            " --db k.db > /dev/null 2>&1 & sleep 0.%d; kill -9 $! 2> /dev/null; wait",
             2 * i);
     json_t *o = run_json(PROGRAM_DIR LONG_ARENA " --json --db k.db");
     assert_int_equal(whole(o, "games"), 18000);
@@ -95,7 +96,7 @@ static void killed_arenas_go_on(void **state) {
 static void exported_bots_take_part(void **state) {
     (void)state;
     assert_int_equal(run("dizhu export botzone --model " MODEL
-                         " --out bot --keep-running > /dev/null && "
+                         " -o bot --keep-running > /dev/null && "
                          "mkdir data && cp bot/*.weights data && "
                          "gcc -std=c99 -O2 -mavx -Wall -Wextra -Werror bot/bot.c -o bot/bot"),
                      0);
