@@ -19,6 +19,8 @@ static void start_ranks(Train *t, const Place *p, const char *const more[]) {
                                       "1",
                                       "--batch",
                                       "32",
+                                      "--shuffle",
+                                      "0",
                                       "--ema",
                                       "0.9",
                                       "--checkpoint-minutes",
