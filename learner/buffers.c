@@ -129,7 +129,8 @@ static void mix(Buffers *b, const Sample *s) {
     }
 }
 
-static bool has_room(Buffers *b, const int need[N_ROLES]) {
+/* Is there room for a game's samples? It may be made. */
+static bool find_room(Buffers *b, const int need[N_ROLES]) {
     if (b->forget) make_room(b, need);
     for (int r = 0; r < N_ROLES; r++)
         if (need[r] > 0 && b->ring[r].fill + need[r] > b->capacity) return false;
@@ -140,9 +141,9 @@ bool buffers_put(Buffers *b, const Sample *samples, int n) {
     int need[N_ROLES] = {0};
     for (int i = 0; i < n; i++) need[samples[i].obs.role]++;
     pthread_mutex_lock(&b->lock);
-    if (!has_room(b, need)) {
+    if (!find_room(b, need)) {
         double started = wait_begins(&b->put);
-        while (!b->closed && !has_room(b, need)) pthread_cond_wait(&b->room, &b->lock);
+        while (!b->closed && !find_room(b, need)) pthread_cond_wait(&b->room, &b->lock);
         wait_ends(&b->put, started);
     }
     bool ok = !b->closed;

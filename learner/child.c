@@ -116,10 +116,9 @@ void child_kill(Child *c) {
     c->killed = true;
 }
 
-static void read_stat(const Child *c, char *state, long *ticks) {
-    char path[64], text[512];
+char child_state(const Child *c, long *ticks) {
+    char path[64], text[512], state = 0;
     long user = 0, system = 0;
-    *state = 0;
     snprintf(path, sizeof path, "/proc/%d/stat", (int)c->pid);
     FILE *f = fopen(path, "re");
     if (f != NULL) {
@@ -128,24 +127,11 @@ static void read_stat(const Child *c, char *state, long *ticks) {
         text[n] = '\0';
         const char *after = strrchr(text, ')'); // the name may hold anything
         if (after)
-            sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", state, &user,
+            sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &state, &user,
                    &system);
     }
     *ticks = user + system;
-}
-
-char child_state(const Child *c) {
-    char state;
-    long ticks;
-    read_stat(c, &state, &ticks);
     return state;
-}
-
-long child_ticks(const Child *c) {
-    char state;
-    long ticks;
-    read_stat(c, &state, &ticks);
-    return ticks;
 }
 
 const char *child_state_text(char state) {

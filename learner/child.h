@@ -22,7 +22,7 @@ typedef struct {
     char answer[CHILD_ANSWER_BYTES]; /* stdout */
     int n_answer;
     double started, heard; /* clock_s: of its start; of its last sign of life */
-    long ticks;            /* child_ticks when it had been silent for a while; 0: it was not */
+    long ticks;            /* of child_state when it had been silent for a while; 0: it was not */
     double start_at;       /* not to be started again before this */
     int quick_deaths;      /* in a row, each soon after its start */
     bool killed;           /* by child_kill; its end may take a while yet */
@@ -47,11 +47,10 @@ void child_signal(const Child *c, int number);
 /* SIGKILL, once. */
 void child_kill(Child *c);
 /* What its main thread does, as /proc says: 'R' runs or waits for a processor, 'D' for the disk,
- * 'S' sleeps, 'T' is stopped; 0: cannot be told. */
-char child_state(const Child *c);
+ * 'S' sleeps, 'T' is stopped; 0: cannot be told. *ticks: processor time of all its threads so far,
+ * in ticks of the kernel. */
+char child_state(const Child *c, long *ticks);
 const char *child_state_text(char state);
-/* Processor time of all its threads so far, in ticks of the kernel; 0: cannot be told. */
-long child_ticks(const Child *c);
 /* Has it ended? Then the rest is read, the pipes are closed, pid is 0 and *status its wait status.
  */
 bool child_ended(Child *c, int *status, void (*line)(void *, const Child *, const char *),

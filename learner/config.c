@@ -7,12 +7,13 @@
 #include <sys/stat.h>
 
 #include "engine/base/file.h"
-#include "learner/optim.h"
 #include "learner/ranksettings.h"
 #include "learner/runfolder.h"
 #include "nets/trainer.h"
 
 enum { N_OPTIONS = 72, AUTO_BATCHES = 4, SHUFFLED_BATCHES = 8, LEAST_PART = 40 };
+
+#define RMSPROP_LR 2e-4 // what is good for Adam is too much for it
 
 void settings_defaults(Settings *s, Preset p) {
     *s = (Settings){
@@ -93,7 +94,7 @@ const Option *settings_options(Settings *s) {
         {"precision", OPT_CHOICE, &s->precision, "of products in training", 0, 0, "auto|fp32|bf16", false},
         {"pin", OPT_CHOICE, &s->pin, "auto: to memory nodes where there are several", 0, 0, "auto|off|node|core", false},
         {"optimizer", OPT_CHOICE, &s->optimizer, "", 0, 0, "rmsprop|adam", false},
-        {"lr", OPT_REAL, &s->lr, "learning rate; for rmsprop rather 2e-4", 1e-9, 10, NULL, false},
+        {"lr", OPT_REAL, &s->lr, "learning rate; with rmsprop 2e-4 unless told", 1e-9, 10, NULL, false},
         {"schedule", OPT_CHOICE, &s->schedule, "of the learning rate; sqrt: falls as 1/sqrt(step) from decay-from on", 0, 0, "constant|cosine|sqrt", false},
         {"lr-end", OPT_REAL, &s->lr_end, "learning rate that the decay ends at", 0, 10, NULL, false},
         {"warmup", OPT_U64, &s->warmup, "steps of each net over which the rate rises", 0, 0, NULL, false},
@@ -200,10 +201,12 @@ static Status refuse_new_identity(Settings *saved, Settings *wanted) {
 
 Status settings_parse(Settings *s, const char *usage, int argc, char **argv, bool *done) {
     const char *run = peek(argc, argv, "run"), *config = peek(argc, argv, "config");
-    const char *preset = peek(argc, argv, "preset");
+    const char *preset = peek(argc, argv, "preset"), *optimizer = peek(argc, argv, "optimizer");
     if (config == NULL || strcmp(config, "") == 0) config = NULL;
     bool exists = run != NULL && runfolder_exists(run);
     settings_defaults(s, preset && strcmp(preset, "douzero") == 0 ? PRESET_DOUZERO : PRESET_FAST);
+    if (optimizer && strcmp(optimizer, "rmsprop") == 0 && s->optimizer != OPTIM_RMSPROP)
+        s->lr = RMSPROP_LR;
     if (exists) TRY(settings_load(s, run));
     Settings saved = *s;
     if (config) TRY(options_load(settings_options(s), config));
@@ -228,6 +231,19 @@ Status settings_parse(Settings *s, const char *usage, int argc, char **argv, boo
     if (exists) TRY(refuse_new_identity(&saved, s));
     ranksettings_become(s);
     return ST_OK;
+}
+
+OptimConfig settings_optim(const Settings *s) {
+    OptimConfig o = optim_defaults((OptimKind)s->optimizer);
+    o.lr = s->lr;
+    o.clip = s->clip;
+    o.ema = s->ema;
+    o.warmup = s->warmup;
+    o.lr_end = s->lr_end;
+    o.decay_from = s->decay_from;
+    o.decay_to = s->decay_to;
+    o.schedule = (Schedule)s->schedule;
+    return o;
 }
 
 int settings_advance(const Settings *s) {

@@ -9,6 +9,7 @@
 #include "engine/base/options.h"
 #include "engine/base/status.h"
 #include "learner/machine.h"
+#include "learner/optim.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -101,6 +102,8 @@ Status settings_check(const Settings *s);
 Status settings_load(Settings *s, const char *run);
 Status settings_save(const Settings *s, const char *run);
 
+/* What of them an optimizer is told. */
+OptimConfig settings_optim(const Settings *s);
 /* The automatic values, for this machine's cores. */
 int settings_cores(void);
 int settings_actors(const Settings *s);

@@ -5,8 +5,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -18,9 +16,10 @@
 #include "learner/ranksettings.h"
 #include "learner/runfolder.h"
 #include "learner/save.h"
+#include "learner/sockets.h"
 #include "learner/turns.h"
 
-enum { TURN_MS = 10, RECORDS_HIGH_WATER = 4, LINGER_MS = 300, SAVE_WAIT_MS = 500 };
+enum { TURN_MS = 10, SAVE_WAIT_MS = 500 };
 static const double announce_every_s = 0.5, report_every_s = 1, metrics_every_s = 10, silent_s = 8,
                     hurry_s = 1;
 
@@ -28,8 +27,7 @@ typedef struct {
     const LearnConfig *c;
     const Settings *s;
     uint64_t run;
-    LinkContext *context;
-    Link *control, *pull, *pub;
+    Sockets sockets;
     NetLearner *net[N_ROLES];
     _Atomic uint32_t version[N_ROLES]; // of the newest step
     Publisher *publisher;
@@ -55,68 +53,6 @@ typedef struct {
 
 /* ---- putting together ---- */
 
-/* Endpoint i of the three: as told, as --listen says (its port, and the next two), or any port. */
-static Status endpoint(const Learn *l, int i, char out[LINK_ENDPOINT_BYTES]) {
-    if (l->c->endpoints[i]) snprintf(out, LINK_ENDPOINT_BYTES, "%s", l->c->endpoints[i]);
-    else if (l->s->listen == NULL) snprintf(out, LINK_ENDPOINT_BYTES, "tcp://127.0.0.1:*");
-    else {
-        const char *colon = strrchr(l->s->listen, ':');
-        int port = colon ? atoi(colon + 1) : 0;
-        if (port < 1 || port > 65533 || strncmp(l->s->listen, "tcp://", 6) != 0) {
-            log_error("--listen '%s' is not tcp://HOST:PORT with a port below 65534", l->s->listen);
-            return ST_INVALID;
-        }
-        snprintf(out, LINK_ENDPOINT_BYTES, "%.*s:%d", (int)(colon - l->s->listen), l->s->listen,
-                 port + i);
-    }
-    return ST_OK;
-}
-
-/* The keys of a run that other hosts may join; made when first needed. */
-static Status load_keys(const Learn *l, LinkKeys *keys) {
-    char path[RUN_PATH_BYTES];
-    runfolder_path(l->s->run, "server.key", path);
-    if (access(path, F_OK) != 0) {
-        TRY(link_keys_new(keys));
-        TRY(link_keys_save(keys, path));
-    }
-    TRY(link_keys_load(path, keys));
-    log_info("actors of other hosts join with --server-key %s", keys->public_key);
-    return ST_OK;
-}
-
-static Status open_links(Learn *l) {
-    static const LinkKind kinds[3] = {LINK_ROUTER, LINK_PULL, LINK_PUB};
-    Link **links[3] = {&l->control, &l->pull, &l->pub};
-    char at[LINK_ENDPOINT_BYTES];
-    LinkKeys keys;
-    TRY(link_context_new(&l->context));
-    if (l->s->listen) TRY(load_keys(l, &keys));
-    for (int i = 0; i < 3; i++) {
-        LinkOptions o = {.kind = kinds[i],
-                         .bind = true,
-                         .linger_ms = LINGER_MS,
-                         .high_water = kinds[i] == LINK_PULL ? RECORDS_HIGH_WATER : 0,
-                         .keys = l->s->listen ? &keys : NULL};
-        TRY(endpoint(l, i, at));
-        TRY(link_open(l->context, &o, at, links[i]));
-    }
-    return ST_OK;
-}
-
-static OptimConfig optim_config(const Settings *s) {
-    OptimConfig o = optim_defaults((OptimKind)s->optimizer);
-    o.lr = s->lr;
-    o.clip = s->clip;
-    o.ema = s->ema;
-    o.warmup = s->warmup;
-    o.lr_end = s->lr_end;
-    o.decay_from = s->decay_from;
-    o.decay_to = s->decay_to;
-    o.schedule = (Schedule)s->schedule;
-    return o;
-}
-
 static Precision precision_of(int choice, const KernelTable *k) {
     if (choice != PRECISION_AUTO) return (Precision)(choice - 1);
     return precision_usable(k, PRECISION_BF16) ? PRECISION_BF16 : PRECISION_FP32;
@@ -137,7 +73,7 @@ static Status make_nets(Learn *l) {
                               .batch = l->s->batch,
                               .parts = parts < l->s->batch ? parts : l->s->batch,
                               .precision = p,
-                              .optim = optim_config(l->s)};
+                              .optim = settings_optim(l->s)};
         c.placed = machine_net(&machine, (Pin)l->s->pin, r, &c.cpus);
         Status st = netlearner_new(&c, k, &l->net[r]);
         if (st == ST_UNSUPPORTED)
@@ -230,7 +166,7 @@ static Status start_threads(Learn *l) {
                      .frames = l->resumed.frames,
                      .games = l->resumed.games,
                      .lockstep = s->lockstep != 0,
-                     .pull = l->pull,
+                     .pull = l->sockets.pull,
                      .buffers = l->buffers,
                      .roster = l->roster,
                      .archive = l->archive,
@@ -243,7 +179,7 @@ static Status start_threads(Learn *l) {
 static Status put_together(Learn *l) {
     const Settings *s = l->s;
     TRY(runfolder_id(s->run, &l->run));
-    TRY(open_links(l));
+    TRY(sockets_open(l->c, &l->sockets));
     TRY(make_nets(l));
     if (s->records_mb) TRY(archive_open(s->run, (uint64_t)s->records_mb << 20, &l->archive));
     TRY(resume(l));
@@ -254,12 +190,12 @@ static Status put_together(Learn *l) {
                          .ema = s->act_ema,
                          .every = s->publish_every,
                          .weights_seconds = s->weights_seconds,
-                         .pub = l->pub,
+                         .pub = l->sockets.pub,
                          .nets = l->net};
     TRY(publisher_new(&p, &l->publisher));
     TRY(roster_new(&l->roster));
     TRY(metrics_open(s->run, &l->metrics));
-    l->door = (Door){.control = l->control,
+    l->door = (Door){.control = l->sockets.control,
                      .run_folder = s->run,
                      .run = l->run,
                      .seed = s->seed,
@@ -267,8 +203,8 @@ static Status put_together(Learn *l) {
                      .objective = (uint8_t)s->objective,
                      .epsilon = s->epsilon,
                      .lockstep = s->lockstep,
-                     .records = link_endpoint(l->pull),
-                     .weights = link_endpoint(l->pub),
+                     .records = link_endpoint(l->sockets.pull),
+                     .weights = link_endpoint(l->sockets.pub),
                      .publisher = l->publisher,
                      .roster = l->roster};
     return start_threads(l);
@@ -288,10 +224,7 @@ static void take_apart(Learn *l) {
     checkpoint_free(&l->resumed);
     ranks_free(l->ranks);
     for (int r = 0; r < N_ROLES; r++) netlearner_free(l->net[r]);
-    link_close(l->control);
-    link_close(l->pull);
-    link_close(l->pub);
-    link_context_free(l->context);
+    sockets_close(&l->sockets);
 }
 
 /* ---- one turn ---- */
@@ -404,11 +337,12 @@ static bool turn(Learn *l) {
 
 static void say_ready(Learn *l) {
     Report r = {.kind = REPORT_READY};
-    Link *links[3] = {l->control, l->pull, l->pub};
+    Link *links[3] = {l->sockets.control, l->sockets.pull, l->sockets.pub};
     for (int i = 0; i < 3; i++)
         snprintf(r.u.endpoint[i], sizeof r.u.endpoint[i], "%s", link_endpoint(links[i]));
     report_send(l->c->report_fd, &r);
-    log_info("run %016llx listens on %s", (unsigned long long)l->run, link_endpoint(l->control));
+    log_info("run %016llx listens on %s", (unsigned long long)l->run,
+             link_endpoint(l->sockets.control));
 }
 
 /* Waits for the checkpoint under way, showing signs of life: a disk may be slow. */

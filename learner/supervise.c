@@ -190,32 +190,37 @@ static double latest(double a, double b) { return a > b ? a : b; }
 
 /* Silent for too long? Who works, or merely waits for a busy processor or disk, would not fare
  * better if he were started again: he gets a minute. */
-static bool is_blocked(Child *c, double silent, double usual) {
+static bool is_blocked(Child *c, double silent, double usual, char *state) {
+    long ticks;
     if (c->pid <= 0 || c->killed) return false;
-    if (silent < usual / 2) c->ticks = 0;
-    else if (c->ticks == 0) c->ticks = child_ticks(c);
-    if (silent < usual) return false;
-    char state = child_state(c);
-    bool busy = state == 'R' || state == 'D' || child_ticks(c) > c->ticks;
-    return !busy || silent > busy_silent_s;
+    if (silent < usual / 2) {
+        c->ticks = 0;
+        return false;
+    }
+    *state = child_state(c, &ticks);
+    if (c->ticks == 0) c->ticks = ticks;
+    bool busy = *state == 'R' || *state == 'D' || ticks > c->ticks;
+    return silent >= (busy ? busy_silent_s : usual);
 }
 
 static void look_at_learner(Supervisor *v, double now) {
     Child *c = &v->learner;
     double silent = now - c->heard;
-    if (!is_blocked(c, silent, v->ready ? learner_silent_s : learner_start_s)) return;
+    char state;
+    if (!is_blocked(c, silent, v->ready ? learner_silent_s : learner_start_s, &state)) return;
     voice_event(&v->voice, LOG_WARN, "the learner is blocked (%s), silent for %.0f s: killing it",
-                child_state_text(child_state(c)), silent);
+                child_state_text(state), silent);
     child_kill(c);
     v->ready = false;
 }
 
 static void look_at_actor(Supervisor *v, Child *a, double now) {
     double silent = now - latest(a->heard, v->ready_at);
-    if (!is_blocked(a, silent, actor_silent_s)) return;
+    char state;
+    if (!is_blocked(a, silent, actor_silent_s, &state)) return;
     voice_event(&v->voice, LOG_WARN,
                 "actor process %d is blocked (%s), silent for %.0f s: killing it", (int)a->pid,
-                child_state_text(child_state(a)), silent);
+                child_state_text(state), silent);
     child_kill(a);
 }
 

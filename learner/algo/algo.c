@@ -234,16 +234,26 @@ Status algo_consensus(Algo *a, double *distance) {
     return st;
 }
 
-void algo_keep_squeeze(Algo *a, Squeeze *s) {
-    static const char *const names[3] = {"worker", "server", "carry"}, *const rates[3] = {
-                                                                           "worker rate",
-                                                                           "server rate",
-                                                                           "carry rate"};
-    Feedback *f[3] = {squeeze_worker(s), squeeze_server(s), squeeze_carry(s)};
+Status algo_make_squeeze(Algo *a, Squeeze **out) {
+    SqueezeConfig c = {.comm = a->comm,
+                       .n = a->c.n,
+                       .bucket = a->c.bucket,
+                       .up = a->c.up,
+                       .down = a->c.down,
+                       .feedback_up = a->c.feedback_up,
+                       .feedback_down = a->c.feedback_down,
+                       .server = a->c.by_server,
+                       .group = a->c.group,
+                       .seed = a->c.seed};
+    TRY(squeeze_new(&c, out));
+    static const char *const names[3] = {"worker", "server", "carry"};
+    static const char *const rates[3] = {"worker rate", "server rate", "carry rate"};
+    Feedback *f[3] = {squeeze_worker(*out), squeeze_server(*out), squeeze_carry(*out)};
     for (int i = 0; i < 3; i++) {
         algo_keep(a, names[i], f[i]->e, f[i]->e ? f[i]->n * sizeof *f[i]->e : 0, i < 2);
         algo_keep(a, rates[i], &f[i]->rate, sizeof f[i]->rate, false);
     }
+    return ST_OK;
 }
 
 static Status drain_job(void *ctx, int arg) {

@@ -310,24 +310,11 @@ static Status resume(void *ctx, int arg) {
     return comm_barrier(s->algo.comm);
 }
 
-/* Everybody stops swapping, takes the mean, goes on. */
-static Status flush(Algo *a) {
-    Adpsgd *s = (Adpsgd *)a;
-    TRY(background_pause(&s->back, a));
-    TRY(algo_mean(a, s->back.z));
-    memcpy(a->c.x, s->back.z, a->c.n * sizeof *a->c.x);
-    TRY(engine_call(a->c.engine, "resume", resume, s, 0));
-    return ST_OK;
-}
+static Status flush(Algo *a) { return background_mean(&((Adpsgd *)a)->back, a, resume); }
 
 static void stats(Algo *a, AlgoStats *out) { background_stats(&((Adpsgd *)a)->back, a, out); }
 
-static void loaded(Algo *a) {
-    Adpsgd *s = (Adpsgd *)a;
-    gate_lock(s->back.gate);
-    memcpy(s->back.z, a->c.x, a->c.n * sizeof *s->back.z);
-    gate_unlock(s->back.gate);
-}
+static void loaded(Algo *a) { background_loaded(&((Adpsgd *)a)->back, a); }
 
 static void defaults(AlgoConfig *c) { c->period_s = .01; }
 

@@ -16,19 +16,7 @@ static bool exact(const Codec *c) { return c->ops == codec_none().ops; }
 static Status start(Algo *a) {
     Gradient *s = (Gradient *)a;
     if (exact(&a->c.up) && exact(&a->c.down) && !a->c.by_server) return ST_OK;
-    SqueezeConfig c = {.comm = a->comm,
-                       .n = a->c.n,
-                       .bucket = a->c.bucket,
-                       .up = a->c.up,
-                       .down = a->c.down,
-                       .feedback_up = a->c.feedback_up,
-                       .feedback_down = a->c.feedback_down,
-                       .server = a->c.by_server,
-                       .group = a->c.group,
-                       .seed = a->c.seed};
-    TRY(squeeze_new(&c, &s->squeeze));
-    algo_keep_squeeze(a, s->squeeze);
-    return ST_OK;
+    return algo_make_squeeze(a, &s->squeeze);
 }
 
 static void stop(Algo *a) { squeeze_free(((Gradient *)a)->squeeze); }

@@ -54,17 +54,7 @@ static Status check(const Algo *a) {
 static Status start(Algo *a) {
     Onebit *s = (Onebit *)a;
     TRY(check(a));
-    SqueezeConfig c = {.comm = a->comm,
-                       .n = a->c.n,
-                       .bucket = a->c.bucket,
-                       .up = a->c.up,
-                       .down = a->c.down,
-                       .feedback_up = a->c.feedback_up,
-                       .feedback_down = a->c.feedback_down,
-                       .server = a->c.by_server,
-                       .group = a->c.group,
-                       .seed = a->c.seed};
-    TRY(squeeze_new(&c, &s->squeeze));
+    TRY(algo_make_squeeze(a, &s->squeeze));
     s->span = (int)ceil(1 / (1 - a->c.momentum.beta2));
     s->message = malloc((a->c.n + 1) * sizeof *s->message);
     s->norms = calloc((size_t)s->span, sizeof *s->norms);
@@ -76,7 +66,6 @@ static Status start(Algo *a) {
     algo_keep(a, "dead", s->dead, a->c.n, false);
     algo_keep(a, "progress", &s->now, sizeof s->now, false);
     algo_keep(a, "norms", s->norms, (size_t)s->span * sizeof *s->norms, false);
-    algo_keep_squeeze(a, s->squeeze);
     return ST_OK;
 }
 

@@ -69,8 +69,10 @@ Status algo_rule(Algo *a, Real *x, const Real *g);
 Status algo_rule_at(Algo *a, Real *x, const Real *g, double lr);
 /* x = the mean over ranks of x, on the engine. */
 Status algo_mean(Algo *a, Real *x);
-/* The residuals and carry of a squeeze as part of the state. */
-void algo_keep_squeeze(Algo *a, Squeeze *s);
+/* A squeeze as the settings say; its residuals and carry are part of the state. Freed by the
+ * caller.
+ */
+Status algo_make_squeeze(Algo *a, Squeeze **out);
 /* Drains the squeeze, on the engine. */
 Status algo_drain(Algo *a, Squeeze *s);
 Codec algo_codec(const char *name); /* one that exists */

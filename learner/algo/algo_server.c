@@ -324,12 +324,7 @@ static Status flush(Algo *a) {
 
 static void stats(Algo *a, AlgoStats *out) { background_stats(&((Server *)a)->back, a, out); }
 
-static void loaded(Algo *a) {
-    Server *s = (Server *)a;
-    gate_lock(s->back.gate);
-    memcpy(s->back.z, a->c.x, a->c.n * sizeof *s->back.z);
-    gate_unlock(s->back.gate);
-}
+static void loaded(Algo *a) { background_loaded(&((Server *)a)->back, a); }
 
 const AlgoOps algo_server = {.name = "server",
                              .help = "AsySG-con: asynchronous parameter server on rank 0",

@@ -136,3 +136,16 @@ void background_stats(Background *b, Algo *a, AlgoStats *out) {
     *out = a->stats;
     gate_unlock(b->gate);
 }
+
+Status background_mean(Background *b, Algo *a, EngineJob resume) {
+    TRY(background_pause(b, a));
+    TRY(algo_mean(a, b->z));
+    memcpy(a->c.x, b->z, a->c.n * sizeof *a->c.x);
+    return engine_call(a->c.engine, "resume", resume, a, 0);
+}
+
+void background_loaded(Background *b, Algo *a) {
+    gate_lock(b->gate);
+    memcpy(b->z, a->c.x, a->c.n * sizeof *b->z);
+    gate_unlock(b->gate);
+}

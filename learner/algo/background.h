@@ -41,5 +41,9 @@ Status background_pause(Background *b, Algo *a);
 /* On the engine's thread, so that the service never sees a pause that is over. */
 void background_resume(Background *b);
 void background_stats(Background *b, Algo *a, AlgoStats *out);
+/* Everybody pauses, takes the mean as z and x, and goes on: `resume`, on the engine's thread. */
+Status background_mean(Background *b, Algo *a, EngineJob resume);
+/* After x was read from a checkpoint: z = x. */
+void background_loaded(Background *b, Algo *a);
 
 #endif

@@ -102,6 +102,24 @@ static void a_run_stays_what_it_is(void **state) {
     assert_int_equal(parse_for_run(&s, "--seed 8 --rules douzero"), ST_OK);
 }
 
+/* The learning rate that nobody named is the optimizer's. */
+static void rate_of_the_optimizer(void **state) {
+    (void)state;
+    Settings s;
+    assert_int_equal(parse_for_run(&s, "--seed 1"), ST_OK);
+    assert_true(s.lr == 5e-4);
+    assert_int_equal(parse_for_run(&s, "--optimizer rmsprop"), ST_OK);
+    assert_true(s.lr == 2e-4);
+    assert_int_equal(parse_for_run(&s, "--optimizer rmsprop --lr 0.0003"), ST_OK);
+    assert_true(s.lr == 3e-4);
+    assert_int_equal(parse_for_run(&s, "--preset douzero --optimizer rmsprop"), ST_OK);
+    assert_true(s.lr == 1e-4);
+    assert_int_equal(parse_for_run(&s, "--optimizer rmsprop --lr 0.0007"), ST_OK);
+    assert_int_equal(settings_save(&s, run), ST_OK);
+    assert_int_equal(parse_for_run(&s, "--optimizer rmsprop"), ST_OK); // the run's own
+    assert_true(s.lr == 7e-4);
+}
+
 static void bad_settings(void **state) {
     (void)state;
     static const char *const bad[] = {"--batch 512 --buffer 511",
@@ -323,6 +341,8 @@ int main(void) {
         TEST(settings_come_back),
         TEST(a_run_stays_what_it_is),
         TEST(bad_settings),
+        TEST(rate_of_the_optimizer),
+        TEST(rate_of_the_optimizer),
         TEST(presets),
         TEST(numbers_are_never_given_twice),
         TEST(one_owner_at_a_time),
