@@ -38,7 +38,7 @@ test("steps, ends, jump, run, speed", async () => {
   await page.click('.ctl [aria-label="下一手"]');
   await page.locator(".hr").nth(4).click();
   assert.equal(await place(), 5);
-  assert.ok(page.url().endsWith("#5"));
+  await page.waitForFunction(() => location.hash === "#5"); // written after the move is drawn
   const box = await (await page.$(".curve")).boundingBox();
   await page.mouse.click(box.x + box.width - 12, box.y + 30);
   assert.ok((await place()) >= n - 1);
