@@ -153,5 +153,11 @@ export async function quick(page, { role = "landlord", time = 0 } = {}) {
   await page.waitForSelector(".hand .card");
 }
 
-export const hand = (page) => page.$$eval(".hand .card", (els) => els.map((e) => Number(e.dataset.card)));
-export const chosen = (page) => page.$$eval('.hand .card[aria-selected="true"]', (els) => els.map((e) => Number(e.dataset.card)));
+// The table draws in the next frame; what is read before it is what was there before the last press.
+const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => done())));
+const cards = async (page, selector) => {
+  await drawn(page);
+  return page.$$eval(selector, (els) => els.map((e) => Number(e.dataset.card)));
+};
+export const hand = (page) => cards(page, ".hand .card");
+export const chosen = (page) => cards(page, '.hand .card[aria-selected="true"]');
