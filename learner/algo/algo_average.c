@@ -3,10 +3,10 @@
  *     s = z;  r = mean over ranks of s;  z += r - s          (steps taken meanwhile survive)
  *
  * The lowest living rank leads: every period it tells who takes part and with which number, and all
- * of them enter one allreduce. If a rank is lost in it the round is dropped and the next goes
- * without it; if the leader falls silent the next rank leads. Who wants to stop says so to the
- * leader and serves until it hears that no further round counts on it; the leader stops last.
- * Source: Bagua's asynchronous model average, arXiv:2107.01499.                             */
+ * of them enter one allreduce. If a rank is lost in it all drop the round and the next goes without
+ * it, until it says that it is here; if the leader falls silent the next rank leads. Who wants to
+ * stop says so to the leader and serves until it hears that no further round counts on it; the
+ * leader stops last. Source: Bagua's asynchronous model average, arXiv:2107.01499. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,15 +24,15 @@ typedef struct {
     Algo algo;
     Background back;
     Real *s, *r;
-    int64_t due, heard; // leader: the next round; others: when they last heard of one
-    uint32_t epoch;
+    int64_t due, heard, here_again; // leader: the next round; others: when they last heard of one
     uint8_t round_in[ROUND_BYTES], round_out[ROUND_BYTES], heard_out[8], word_in, bye_out, here_out;
     CommReq round_req, word_req, sends[COMM_MAX_RANKS], heard_sends[COMM_MAX_RANKS], bye_sending;
     CommReq here_sends[COMM_MAX_RANKS];
-    bool in[COMM_MAX_RANKS];  // takes part: was there at the start or has joined, and is not lost
-    bool bye[COMM_MAX_RANKS]; // leader: does not take part for now
-    bool begun, told_begun;   // the engine's, the caller's: it has made its first step
-    int told, heard_by;       // the leader that was told, and that has heard, that we pause; -1
+    bool in[COMM_MAX_RANKS]; // takes part: was there at the start or has joined, and is not lost
+    uint32_t life[COMM_MAX_RANKS]; // its comm_life then
+    bool bye[COMM_MAX_RANKS];      // leader: does not take part for now
+    bool begun, told_begun;        // the engine's, the caller's: it has made its first step
+    int told, heard_by; // the leader that was told, and that has heard, that we pause; -1
 } Average;
 
 static uint32_t tag(const Average *s, uint32_t kind) { return kind | (uint32_t)s->algo.c.group; }
@@ -82,15 +82,21 @@ static Status lead_round(Average *s) {
     int ranks[COMM_MAX_RANKS], n = 0;
     for (int i = 0; i < a->ranks; i++)
         if (i == a->rank || (s->in[i] && !s->bye[i])) ranks[n++] = i;
-    s->epoch += s->epoch % 32 == 31 ? 2 : 1; // multiples of 32 look like the team of all
-    put_u32(s->round_out, s->epoch);
+    uint32_t epoch = comm_next_epoch(a->comm);
+    put_u32(s->round_out, epoch);
     put_u32(s->round_out + 4, (uint32_t)n);
     for (int i = 0; i < n; i++) put_u16(s->round_out + 8 + 2 * i, (uint16_t)ranks[i]);
     for (int i = 0; i < n; i++)
         if (ranks[i] != a->rank)
             comm_send(a->comm, ranks[i], tag(s, TAG_ROUND), s->round_out, 8 + 2 * (size_t)n,
                       &s->sends[ranks[i]]);
-    return n > 1 ? average(s, ranks, n, s->epoch) : ST_OK;
+    return n > 1 ? average(s, ranks, n, epoch) : ST_OK;
+}
+
+static void take_in(Average *s, int rank) {
+    s->in[rank] = true;
+    s->life[rank] = comm_life(s->algo.comm, rank);
+    comm_forgive(s->algo.comm, rank);
 }
 
 static Status follow_round(Average *s) {
@@ -106,20 +112,18 @@ static Status follow_round(Average *s) {
         ranks[i] = get_u16(p + 8 + 2 * i);
         if (ranks[i] >= s->algo.ranks || (i > 0 && ranks[i] <= ranks[i - 1])) return ST_CORRUPT;
         member = member || ranks[i] == s->algo.rank;
-        s->in[ranks[i]] = true; // the leader has heard of it
-        comm_forgive(s->algo.comm, ranks[i]);
+        take_in(s, ranks[i]); // the leader has heard of it
     }
-    s->epoch = get_u32(p);
-    return member ? average(s, ranks, n, s->epoch) : ST_OK;
+    comm_heard_epoch(s->algo.comm, get_u32(p));
+    return member ? average(s, ranks, n, get_u32(p)) : ST_OK;
 }
 
 static void note_words(Average *s) {
     while (s->word_req.done) {
         int from = s->word_req.peer;
         if (s->word_in == WORD_HERE) {
-            s->in[from] = true;
+            take_in(s, from);
             s->bye[from] = false;
-            comm_forgive(s->algo.comm, from);
         } else {
             s->bye[from] = true;
             comm_send(s->algo.comm, from, tag(s, TAG_ROUND), s->heard_out, 8,
@@ -128,13 +132,15 @@ static void note_words(Average *s) {
         post_word(s);
     }
     for (int i = 0; i < s->algo.ranks; i++)
-        if (i != s->algo.rank && !comm_alive(s->algo.comm, i)) s->in[i] = false;
+        if (i != s->algo.rank &&
+            (!comm_alive(s->algo.comm, i) || comm_life(s->algo.comm, i) != s->life[i]))
+            s->in[i] = false;
 }
 
 static void say_here(Average *s) {
     s->here_out = WORD_HERE;
     for (int i = 0; i < s->algo.ranks; i++)
-        if (i != s->algo.rank && comm_alive(s->algo.comm, i))
+        if (i != s->algo.rank && comm_alive(s->algo.comm, i) && s->here_sends[i].done)
             comm_send(s->algo.comm, i, tag(s, TAG_WORD), &s->here_out, 1, &s->here_sends[i]);
 }
 
@@ -184,8 +190,13 @@ static Status service(void *ctx, int64_t *next) {
     } else {
         if (pausing) quiet = said_bye(s, first);
         else s->told = s->heard_by = -1;
-        if (now - s->heard > period + comm_timeout_ns(a->comm))
+        if (now - s->heard > period + comm_timeout_ns(a->comm)) {
             (void)comm_probe(a->comm, first, next);
+            if (s->begun && !pausing && now > s->here_again) { // perhaps it has lost us
+                s->here_again = now + period + comm_timeout_ns(a->comm);
+                say_here(s);
+            }
+        }
         if (s->heard + period + comm_timeout_ns(a->comm) + 1 > now)
             *next = s->heard + period + comm_timeout_ns(a->comm) + 1;
     }
@@ -202,7 +213,8 @@ static Status post_first(void *ctx, int arg) {
     Average *s = ctx;
     post_round(s);
     post_word(s);
-    for (int i = 0; i < s->algo.ranks; i++) s->in[i] = comm_alive(s->algo.comm, i);
+    for (int i = 0; i < s->algo.ranks; i++)
+        if (comm_alive(s->algo.comm, i)) take_in(s, i);
     return ST_OK;
 }
 

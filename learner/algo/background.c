@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/bytes.h"
 #include "engine/base/log.h"
 
 Status background_start(Background *b, Algo *a, EngineService service) {
@@ -19,7 +20,8 @@ Status background_start(Background *b, Algo *a, EngineService service) {
 
 enum { TAG_FETCH = 0x4b0000, TAG_MODEL = 0x4c0000 };
 
-// The answer to a fetch: a byte, 1 if the settings fit, and then the model.
+// The answer to a fetch: u32 the last team's epoch, a byte, 1 if the settings fit, then the model.
+enum { ANSWER_HEAD = 5 };
 void background_serve(Background *b, Algo *a) {
     uint8_t ours[ALGO_SETTINGS];
     size_t bytes = a->c.n * sizeof *b->z;
@@ -28,14 +30,15 @@ void background_serve(Background *b, Algo *a) {
     } else {
         if (!b->fetch_req.done || !b->fetch_sending.done) return;
         int from = b->fetch_req.peer;
-        if (!b->fetch_out && !(b->fetch_out = malloc(1 + bytes))) return;
+        if (!b->fetch_out && !(b->fetch_out = malloc(ANSWER_HEAD + bytes))) return;
         algo_settings(a, ours);
-        b->fetch_out[0] = memcmp(ours, b->fetch_in, sizeof ours) == 0;
+        put_u32(b->fetch_out, comm_last_epoch(a->comm));
+        b->fetch_out[4] = memcmp(ours, b->fetch_in, sizeof ours) == 0;
         gate_lock(b->gate);
-        memcpy(b->fetch_out + 1, b->z, bytes);
+        memcpy(b->fetch_out + ANSWER_HEAD, b->z, bytes);
         gate_unlock(b->gate);
         comm_send(a->comm, from, TAG_MODEL | (uint32_t)a->c.group, b->fetch_out,
-                  b->fetch_out[0] ? 1 + bytes : 1, &b->fetch_sending);
+                  b->fetch_out[4] ? ANSWER_HEAD + bytes : ANSWER_HEAD, &b->fetch_sending);
     }
     comm_recv(a->comm, COMM_ANY, TAG_FETCH | (uint32_t)a->c.group, b->fetch_in, sizeof b->fetch_in,
               &b->fetch_req);
@@ -44,22 +47,24 @@ void background_serve(Background *b, Algo *a) {
 Status background_fetch(void *algo, int arg) {
     (void)arg;
     Algo *a = algo;
-    uint8_t settings[ALGO_SETTINGS], *model = malloc(1 + a->c.n * sizeof *a->c.x);
+    size_t bytes = ANSWER_HEAD + a->c.n * sizeof *a->c.x;
+    uint8_t settings[ALGO_SETTINGS], *model = malloc(bytes);
     int from = 0;
     if (!model) return ST_NOMEM;
     while (from < a->ranks && (from == a->rank || !comm_alive(a->comm, from))) from++;
     algo_settings(a, settings);
     CommExchange e[2] = {{.peer = from, .out = settings, .out_bytes = sizeof settings},
-                         {.peer = from, .in = model, .in_bytes = 1 + a->c.n * sizeof *a->c.x}};
+                         {.peer = from, .in = model, .in_bytes = bytes}};
     Status st = ST_PEER;
     if (from < a->ranks)
         st = comm_exchange_tags(a->comm, TAG_FETCH | (uint32_t)a->c.group,
                                 TAG_MODEL | (uint32_t)a->c.group, e, 2);
-    if (st == ST_OK && !model[0]) {
+    if (st == ST_OK) comm_heard_epoch(a->comm, get_u32(model));
+    if (st == ST_OK && !model[4]) {
         log_error("rank %d has other settings for %s than rank %d", a->rank, a->ops->name, from);
         st = ST_MISMATCH;
     }
-    if (st == ST_OK) memcpy(a->c.x, model + 1, a->c.n * sizeof *a->c.x);
+    if (st == ST_OK) memcpy(a->c.x, model + ANSWER_HEAD, a->c.n * sizeof *a->c.x);
     free(model);
     return st;
 }

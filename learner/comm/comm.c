@@ -38,16 +38,14 @@ void comm_elastic(Comm *c, bool on) { c->elastic = on; }
 int64_t comm_timeout_ns(const Comm *c) { return c->timeout_ns; }
 int comm_failed(const Comm *c) { return c->failed; }
 void comm_forgive(Comm *c, int rank) { c->given_up[rank] = false; }
+uint32_t comm_life(const Comm *c, int rank) { return c->life[rank]; }
 
 void comm_give_up(Comm *c, int rank) {
     if (!c->given_up[rank]) log_warn("rank %d goes on without rank %d", c->rank, rank);
     c->given_up[rank] = true;
 }
 
-void comm_recover(Comm *c) {
-    c->abort_about = -1;
-    c->aborted_epoch = 0;
-}
+void comm_recover(Comm *c) { c->abort_about = -1; }
 
 bool comm_alive(const Comm *c, int rank) {
     return rank == c->rank || (!c->given_up[rank] && !c->ops->gone(c, rank));

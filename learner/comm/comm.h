@@ -61,7 +61,7 @@ void comm_free(Comm *c); /* takes leave of the others; NULL is allowed */
 CommStats comm_stats(const Comm *c);
 void comm_timeout(Comm *c, double seconds);
 int64_t comm_timeout_ns(const Comm *c);
-/* Elastic: a lost peer concerns only who waits for it; the others are not told to give up. */
+/* Elastic: a lost peer concerns only who waits for it, and the team it was in: the run goes on. */
 void comm_elastic(Comm *c, bool on);
 int comm_failed(const Comm *c);           /* the rank that the last ST_PEER was about; -1: none */
 bool comm_alive(const Comm *c, int rank); /* false once it left or was given up */
@@ -70,6 +70,9 @@ bool comm_alive(const Comm *c, int rank); /* false once it left or was given up 
 bool comm_probe(Comm *c, int rank, int64_t *next_ns);
 void comm_give_up(Comm *c, int rank); /* it counts as lost, until it speaks again */
 void comm_forgive(Comm *c, int rank); /* it is back */
+/* Grows when a new process takes a rank's place, and when a lost connection may have cost messages.
+ */
+uint32_t comm_life(const Comm *c, int rank);
 /* Goes on after an ST_PEER in a collective, with a team without the lost rank. */
 void comm_recover(Comm *c);
 
@@ -93,8 +96,14 @@ void comm_wake(Comm *c);
  * in the same order ---- */
 
 /* Who takes part: n ranks in ascending order, this one included. epoch: changes with each team, so
- * that late messages of an older team are not taken for the new one's. n 0: all ranks.      */
+ * that late messages of an older team are not taken for the new one's. n 0: all ranks.
+ * If a member of such a team is lost, or a new process is in its place, the collective ends with
+ * ST_PEER on all members, also on those that wait for somebody else.                        */
 void comm_team(Comm *c, const int *ranks, int n, uint32_t epoch);
+/* An epoch for the next team, above all that this rank has had or heard of. */
+uint32_t comm_next_epoch(Comm *c);
+uint32_t comm_last_epoch(const Comm *c);
+void comm_heard_epoch(Comm *c, uint32_t epoch);
 int comm_team_size(const Comm *c);
 int comm_team_index(const Comm *c);
 int comm_team_rank(const Comm *c, int index);

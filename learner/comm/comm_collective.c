@@ -8,11 +8,21 @@ void comm_team(Comm *c, const int *ranks, int n, uint32_t epoch) {
     for (int i = 0; i < c->team_size; i++) {
         c->team[i] = n > 0 ? ranks[i] : i;
         if (c->team[i] == c->rank) c->team_index = i;
+        c->team_life[i] = c->life[c->team[i]];
     }
     c->team_epoch = epoch;
     if (epoch == 0) return;
+    comm_heard_epoch(c, epoch);
     if (c->ops->purge) c->ops->purge(c, epoch);
     if (c->aborted_epoch == epoch) c->abort_about = c->aborted_about; // given up before we began
+}
+
+uint32_t comm_last_epoch(const Comm *c) { return c->last_epoch; }
+void comm_heard_epoch(Comm *c, uint32_t epoch) {
+    if (epoch > c->last_epoch) c->last_epoch = epoch;
+}
+uint32_t comm_next_epoch(Comm *c) { // multiples of COMM_EPOCHS look like the team of all
+    return c->last_epoch + (c->last_epoch % COMM_EPOCHS == COMM_EPOCHS - 1 ? 2 : 1);
 }
 
 int comm_team_size(const Comm *c) { return c->team_size; }

@@ -53,7 +53,8 @@ struct Comm {
     CommReq control_req, control_sends[CONTROL_SLOTS];
     int control_next;
     int team[COMM_MAX_RANKS], team_size, team_index;
-    uint32_t team_epoch;
+    uint32_t team_epoch, last_epoch;
+    uint32_t life[COMM_MAX_RANKS], team_life[COMM_MAX_RANKS]; // comm_life
     Real *scratch;
     size_t scratch_bytes;
 };
@@ -81,7 +82,7 @@ enum {
     COMM_TAG_DIRECT,
     COMM_TAGS_END, // the team's epoch lies above
     COMM_EPOCH_SHIFT = 25,
-    COMM_EPOCHS = 32,
+    COMM_EPOCHS = 128,
 };
 
 #endif

@@ -30,8 +30,9 @@ void comm_control(Comm *c) {
         } else if (word.word == CONTROL_PONG) {
             c->pong_from = from;
             c->pong_about = word.about;
-        } else if (word.word == CONTROL_ABORT && !c->elastic) {
+        } else if (word.word == CONTROL_ABORT && (!c->elastic || word.epoch != 0)) {
             if (word.about < 0 || word.about >= c->size || word.about == c->rank) continue;
+            if (word.epoch < c->aborted_epoch) continue;
             c->aborted_epoch = (uint32_t)word.epoch;
             c->aborted_about = word.about;
             if (c->team_epoch == (uint32_t)word.epoch) c->abort_about = word.about;
@@ -68,20 +69,38 @@ bool comm_probe(Comm *c, int rank, int64_t *next_ns) {
     return true;
 }
 
-Status watch_give_up(Comm *c, int rank) {
-    if (c->failed != rank || c->abort_about < 0)
+static void tell_team(Comm *c, int rank) {
+    for (int i = 0; i < c->team_size; i++)
+        if (c->team[i] != c->rank && c->team[i] != rank)
+            comm_control_send(c, c->team[i], CONTROL_ABORT, rank);
+}
+
+// `renewed`: it is there, but not as it was when the team began.
+static Status give_up(Comm *c, int rank, bool renewed) {
+    bool told = c->abort_about >= 0;
+    if (c->failed != rank || !told)
         log_line(c->elastic ? LOG_WARN : LOG_ERROR, "rank %d is lost: %s", rank,
-                 c->ops->gone(c, rank) ? "its connection is gone"
-                 : c->abort_about >= 0 ? "another rank has given it up"
-                                       : "it gives no sign of life");
+                 renewed                 ? "it went and came back"
+                 : c->ops->gone(c, rank) ? "its connection is gone"
+                 : told                  ? "another rank has given it up"
+                                         : "it gives no sign of life");
     c->failed = rank;
-    c->given_up[rank] = true;
-    if (c->elastic) return ST_PEER;
-    if (c->abort_about < 0)
-        for (int i = 0; i < c->size; i++)
-            if (i != c->rank && i != rank) comm_control_send(c, i, CONTROL_ABORT, rank);
+    // Where ranks come and go it may be back already when somebody else tells of its loss.
+    if (!renewed && !(c->elastic && told)) c->given_up[rank] = true;
+    if (c->elastic && c->team_epoch == 0) return ST_PEER;
+    if (!told) tell_team(c, rank);
     c->abort_about = rank;
     return ST_PEER;
+}
+
+Status watch_give_up(Comm *c, int rank) { return give_up(c, rank, false); }
+
+/* Of a team that is not all. Who left has perhaps done its part, and whoever waits for it will see;
+ * but who left and came back does not know of this team any more.                           */
+static Status look_at_team(Comm *c) {
+    for (int i = 0; c->team_epoch != 0 && i < c->team_size; i++)
+        if (c->life[c->team[i]] != c->team_life[i]) return give_up(c, c->team[i], true);
+    return ST_OK;
 }
 
 static void ask(Watch *w, Comm *c, int rank, int64_t now) {
@@ -117,6 +136,7 @@ static Status answered(Watch *w, Comm *c, int about, int64_t now) {
 Status watch_look(Watch *w, Comm *c, const CommReq *req) {
     int64_t now = world_now_ns(c->world);
     if (c->abort_about >= 0) return watch_give_up(c, c->abort_about);
+    TRY(look_at_team(c));
     if (req->peer != COMM_ANY && c->ops->gone(c, req->peer)) {
         if (w->gone == 0) w->gone = now;
         if (c->elastic || now - w->gone >= grace(c)) return watch_give_up(c, req->peer);

@@ -79,35 +79,6 @@ static void disconnect(Peer *p) {
     p->dealer = p->monitor = NULL;
 }
 
-// Opens the way to a rank, in place of an older one.
-static Status connect_to(ZmqComm *z, int rank, const char *endpoint, uint32_t incarnation) {
-    Peer *p = &z->peer[rank];
-    char watch[64];
-    if (p->dealer && p->incarnation == incarnation && strcmp(p->endpoint, endpoint) == 0) {
-        z->changed = z->changed || !p->joined;
-        p->joined = true;
-        return ST_OK;
-    }
-    disconnect(p);
-    snprintf(p->endpoint, sizeof p->endpoint, "%s", endpoint);
-    snprintf(watch, sizeof watch, "inproc://watch-%d-%u", rank, incarnation);
-    p->incarnation = incarnation;
-    p->joined = true;
-    p->broken = false;
-    z->changed = true;
-    comm_forgive(&z->comm, rank);
-    p->dealer = open_socket(z, ZMQ_DEALER, false);
-    if (!p->dealer) return ST_IO;
-    if (zmq_socket_monitor(p->dealer, watch,
-                           ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED) != 0)
-        return ST_IO;
-    p->monitor = zmq_socket(z->context, ZMQ_PAIR);
-    if (!p->monitor || zmq_connect(p->monitor, watch) != 0) return ST_IO;
-    if (zmq_connect(p->dealer, endpoint) == 0) return ST_OK;
-    log_error("zmq: cannot connect to %s: %s", endpoint, zmq_strerror(errno));
-    return ST_INVALID;
-}
-
 // False: the queue is full.
 static bool put(ZmqComm *z, int to, int kind, uint32_t tag, const void *p, size_t n) {
     zmq_msg_t m;
@@ -137,6 +108,47 @@ static size_t put_member(uint8_t *p, int rank, uint32_t incarnation, const char 
     return 8 + n;
 }
 
+// Tells a rank who we are.
+static void introduce(ZmqComm *z, int to) {
+    uint8_t row[8 + ENDPOINT];
+    if (z->rank < 0) return;
+    size_t n = put_member(row, z->rank, z->incarnation, z->endpoint);
+    (void)put(z, to, KIND_MEMBER, 0, row, n);
+}
+
+// Opens the way to a rank, in place of an older one.
+static Status connect_to(ZmqComm *z, int rank, const char *endpoint, uint32_t incarnation) {
+    Peer *p = &z->peer[rank];
+    char watch[64];
+    if (p->dealer && p->incarnation == incarnation && strcmp(p->endpoint, endpoint) == 0) {
+        z->changed = z->changed || !p->joined;
+        p->joined = true;
+        return ST_OK;
+    }
+    disconnect(p);
+    snprintf(p->endpoint, sizeof p->endpoint, "%s", endpoint);
+    snprintf(watch, sizeof watch, "inproc://watch-%d-%u", rank, incarnation);
+    p->incarnation = incarnation;
+    p->joined = true;
+    p->broken = false;
+    z->changed = true;
+    z->comm.life[rank]++;
+    comm_forgive(&z->comm, rank);
+    p->dealer = open_socket(z, ZMQ_DEALER, false);
+    if (!p->dealer) return ST_IO;
+    if (zmq_socket_monitor(p->dealer, watch,
+                           ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED) != 0)
+        return ST_IO;
+    p->monitor = zmq_socket(z->context, ZMQ_PAIR);
+    if (!p->monitor || zmq_connect(p->monitor, watch) != 0) return ST_IO;
+    if (zmq_connect(p->dealer, endpoint) != 0) {
+        log_error("zmq: cannot connect to %s: %s", endpoint, zmq_strerror(errno));
+        return ST_INVALID;
+    }
+    introduce(z, rank); // before anything else: an answer goes to whom it knows there
+    return ST_OK;
+}
+
 static size_t take_member(ZmqComm *z, const uint8_t *p, size_t n) {
     char endpoint[ENDPOINT];
     if (n < 8) return 0;
@@ -148,6 +160,8 @@ static size_t take_member(ZmqComm *z, const uint8_t *p, size_t n) {
     bool news = incarnation >= z->peer[rank].incarnation;
     if (rank == 0 &&
         z->peer[0].dealer) { // the way to the founder is known; how it sees itself is not
+        if (incarnation > z->peer[0].incarnation) z->comm.life[0]++;
+        z->changed = z->changed || !z->peer[0].joined;
         z->peer[0].incarnation = incarnation;
         z->peer[0].joined = true;
     } else if ((int)rank != z->rank && news) {
@@ -214,14 +228,6 @@ static void deliver(ZmqComm *z, int from, uint32_t tag, const uint8_t *p, size_t
     matchbox_deliver(&z->mail, m);
 }
 
-// Tells a rank who we are.
-static void introduce(ZmqComm *z, int to) {
-    uint8_t row[8 + ENDPOINT];
-    if (z->rank < 0) return;
-    size_t n = put_member(row, z->rank, z->incarnation, z->endpoint);
-    (void)put(z, to, KIND_MEMBER, 0, row, n);
-}
-
 static void handle(ZmqComm *z, const uint8_t *p, size_t n) {
     if (n < HEAD || get_u32(p) != MAGIC) return;
     int kind = get_u16(p + 4), from = get_u16(p + 6);
@@ -258,7 +264,8 @@ static void watch_connections(ZmqComm *z) {
                 continue;
             }
             if (p->joined) log_warn("zmq: the connection to rank %d is lost", i);
-            if (p->joined) z->changed = true;
+            if (p->joined) z->comm.life[i]++;
+            z->changed = z->changed || p->joined;
             p->joined = false;
         }
     }

@@ -197,10 +197,9 @@ static void the_dead_is_named(void **state) {
 }
 static void ranks_come_and_go(void **state) {
     (void)state;
-    // Not average: a rank that dies within its round can stall the others
-    // (docs/algorithms/average.md).
     for (int i = 0; i < kills(); i++) {
         one_comes_back("adpsgd", (i + 1) % RANKS, 300 * i);
+        one_comes_back("average", (i + 1) % RANKS, 300 * i);
         one_comes_back("server", 1 + i % 2, 300 * i);
     }
 }

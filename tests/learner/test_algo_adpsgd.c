@@ -173,7 +173,7 @@ static void until_death(Rank *r) {
     AlgoConfig c;
     const char *name = r->ctx;
     comm_timeout(r->comm, 3);
-    comm_elastic(r->comm, strcmp(name, "average") != 0);
+    comm_elastic(r->comm, algo_elastic(name));
     team_ok(r, engine_new(r->comm, true, NULL, &e));
     team_ok(r, algo_defaults(name, &c));
     c.n = D, c.x = x, c.g = g, c.engine = e, c.rule = rule_sgd(), c.period_s = .3;

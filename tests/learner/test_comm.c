@@ -125,6 +125,45 @@ static void leaving_is_noticed_at_once(void **state) {
 }
 
 /* A rank that is busy for three timeouts but answers is waited for. */
+enum { RING = 100000, QUITTER = 2 };
+
+static void expect_sum(Rank *r, const int *ranks, int n, uint32_t epoch, bool whole) {
+    Real *x = malloc(RING * sizeof *x), sum = 0;
+    for (int i = 0; i < RING; i++) x[i] = (Real)r->rank;
+    for (int i = 0; i < n; i++) sum += (Real)ranks[i];
+    comm_team(r->comm, ranks, n, epoch);
+    Status st = comm_allreduce(r->comm, x, RING);
+    comm_team(r->comm, NULL, 0, 0);
+    team_check(r, st == (whole ? ST_OK : ST_PEER));
+    for (int i = 0; whole && i < RING; i++) team_check(r, x[i] == sum);
+    free(x);
+}
+
+/* In a ring only its neighbour waits for who is lost; all must drop the round, those that come late
+ * to it too, and nothing of it may be taken for the next one's.                             */
+static void ring_that_breaks(Rank *r) {
+    static const int all[] = {0, 1, 2, 3, 4}, rest[] = {0, 1, 3, 4};
+    comm_elastic(r->comm, true);
+    expect_sum(r, all, 5, comm_next_epoch(r->comm), true);
+    if (r->rank == QUITTER) return;
+    world_sleep_ns(r->world, r->rank * 20000000L);
+    int64_t start = world_now_ns(r->world);
+    expect_sum(r, all, 5, comm_next_epoch(r->comm), false);
+    team_check(r, comm_failed(r->comm) == QUITTER);
+    team_check(r, world_now_ns(r->world) - start < 3000000000); // long before anyone is asked
+    comm_recover(r->comm);
+    expect_sum(r, rest, 4, comm_next_epoch(r->comm), true);
+}
+
+static void a_broken_round_ends_for_all(void **state) {
+    (void)state;
+    SimNet net = {.bytes_per_s = 1e7, .latency_s = .01};
+    log_level(LOG_ERROR - 1);
+    team_run(5, &net, ring_that_breaks, NULL);
+    for (int i = 0; i < 20; i++) team_run(5, NULL, ring_that_breaks, NULL);
+    log_level(LOG_INFO);
+}
+
 static void busy_rank(Rank *r) {
     comm_timeout(r->comm, 1);
     if (r->rank == 0)
@@ -175,6 +214,7 @@ int main(void) {
         cmocka_unit_test(sim_counts_waiting),
         cmocka_unit_test(silence_is_named_in_time),
         cmocka_unit_test(leaving_is_noticed_at_once),
+        cmocka_unit_test(a_broken_round_ends_for_all),
         cmocka_unit_test(busy_is_not_dead),
         cmocka_unit_test(waking),
     };
