@@ -58,7 +58,10 @@ static double eta(const ProgressLine *l, const Progress *p) {
     double left = -1;
     if (l->max_seconds > 0) left = l->max_seconds > p->seconds ? l->max_seconds - p->seconds : 0;
     if (l->max_frames > 0 && p->fps > 0) {
-        double frames = (double)l->max_frames - (double)p->frames;
+        // Of several ranks this one has its part to do; where they count together that is known.
+        double ranks = p->all.ranks > 0 ? p->all.ranks : 1;
+        double done = p->all.frames > 0 ? (double)p->all.frames / ranks : (double)p->frames;
+        double frames = (double)l->max_frames / ranks - done;
         double f = frames > 0 ? frames / p->fps : 0;
         if (left < 0 || f < left) left = f;
     }

@@ -49,6 +49,8 @@ typedef struct {
 typedef struct {
     bool rmsprop; /* v as RMSprop's: no bias correction; else Adam's */
     double beta1, beta2, eps, decay;
+    bool plain;             /* momenta are compressed as they are, as published; else each over the
+                               root of its variance, so that errors are alike in the parameters */
     uint64_t warmup;        /* steps of uncompressed updates; 0: until v is steady */
     uint64_t refresh_every; /* compressed steps between refreshes of v; 0: never */
     uint64_t refresh_steps; /* uncompressed steps of a refresh */

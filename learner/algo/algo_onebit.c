@@ -3,11 +3,16 @@
  * warm-up:    gbar = exact mean of g;  m <- b1 m + (1-b1) gbar;  v <- b2 v + (1-b2) gbar^2;
  *             Adam's update with bias correction, or RMSprop's with gbar
  * freeze:     m and v are divided by their bias corrections, once and for all
- * compressed: m <- squeeze(b1 m + (1-b1) g_i);   x <- x - lr (m / (sqrt(v) + eps) + decay x)
+ * compressed: m <- w squeeze((b1 m + (1-b1) g_i) / w);  x <- x - lr (m / (sqrt(v) + eps) + decay x)
  * refresh:    residuals drained; for some steps m from exact means, and the mean of gbar^2
  * gathered: if its norm is outside [2/3, 3/2] of v's, v follows it
  *
  * onebit squeezes to signs with error feedback on both passes; qadam to 8 bits without feedback.
+ *
+ * In the paper w = 1. A sign says of a whole block how large its momenta are; divided by the
+ * variance of an input that is hardly ever seen that is a leap, and these nets have many such
+ * inputs. With w = sqrt(v) + eps, the same on all ranks while v is frozen, the code's error is
+ * alike in all parameters of a block; what error feedback promises holds in any fixed units.
  *
  * Where v = 0 (an input never seen) a sign, which cannot say 0, would be divided by eps and grow
  * without bound. These coordinates are `dead`: they leave the code, and their gradients, mostly 0,
@@ -35,6 +40,7 @@ typedef struct {
     Squeeze *squeeze;
     Real *m, *v, *fresh; // fresh: mean of gbar^2 since the refresh began
     Real *message;       // what is exchanged in the compressed phase
+    Real *unit;          // w: what momenta are counted in there; 1 for the dead
     uint8_t *dead;       // v = 0 at the last freeze: not bias-corrected
     uint64_t n_dead;
     Progress now;
@@ -57,9 +63,10 @@ static Status start(Algo *a) {
     TRY(algo_make_squeeze(a, &s->squeeze));
     s->span = (int)ceil(1 / (1 - a->c.momentum.beta2));
     s->message = malloc((a->c.n + 1) * sizeof *s->message);
+    s->unit = malloc((a->c.n + 1) * sizeof *s->unit);
     s->norms = calloc((size_t)s->span, sizeof *s->norms);
     s->dead = calloc(a->c.n + 1, 1);
-    if (!s->message || !s->norms || !s->dead) return ST_NOMEM;
+    if (!s->message || !s->unit || !s->norms || !s->dead) return ST_NOMEM;
     TRY(algo_block(a, "m", a->c.n, false, &s->m));
     TRY(algo_block(a, "v", a->c.n, false, &s->v));
     TRY(algo_block(a, "fresh", a->c.n, false, &s->fresh));
@@ -76,6 +83,7 @@ static void stop(Algo *a) {
     free(s->v);
     free(s->fresh);
     free(s->message);
+    free(s->unit);
     free(s->norms);
     free(s->dead);
 }
@@ -95,7 +103,8 @@ static Status exchange(Algo *a, int bucket) {
         return ST_OK;
     }
     Real b1 = (Real)a->c.momentum.beta1;
-    for (size_t i = at; i < at + n; i++) s->message[i] = b1 * s->m[i] + (1 - b1) * a->c.g[i];
+    for (size_t i = at; i < at + n; i++)
+        s->message[i] = (b1 * s->m[i] + (1 - b1) * a->c.g[i]) / s->unit[i];
     if (s->n_dead > 0)
         for (size_t i = at; i < at + n; i++)
             if (s->dead[i]) s->message[i] = a->c.g[i];
@@ -137,9 +146,8 @@ static double norm1(const Real *x, size_t n) {
     return sum;
 }
 
-/* A sign says of a whole block how large its momentum is; divided by the variance of a coordinate
- * that was hardly ever seen that would be a leap. So the variance of the living is at least a
- * hundredth of their block's mean.                                                            */
+/* A variance that is frozen before its coordinate was seen at its usual size would make leaps of the
+ * usual gradients. So the variance of the living is at least a hundredth of their block's mean. */
 static void floor_variance(Onebit *s) {
     const Codec *c = &s->algo.c.up;
     if (c->ops == codec_none().ops) return;
@@ -153,6 +161,12 @@ static void floor_variance(Onebit *s) {
         for (size_t i = at; i < end; i++)
             if (!s->dead[i] && s->v[i] < least) s->v[i] = least;
     }
+}
+
+static void set_units(Onebit *s) {
+    const MomentumConfig *c = &s->algo.c.momentum;
+    for (size_t i = 0; i < s->algo.c.n; i++)
+        s->unit[i] = c->plain || s->dead[i] ? 1 : real_sqrt(s->v[i]) + (Real)c->eps;
 }
 
 /* m and v of what was not corrected yet are, once; who has no variance is dead. */
@@ -170,6 +184,7 @@ static Status freeze(Onebit *s, bool first) {
         s->n_dead += s->dead[i];
     }
     floor_variance(s);
+    set_units(s);
     s->now.phase = COMPRESSED;
     s->now.in_phase = 0;
     return squeeze_dead(s->squeeze, s->n_dead > 0 ? s->dead : NULL);
@@ -209,7 +224,7 @@ static Status compressed_step(Onebit *s) {
     s->now.in_phase++;
     corrections(s, &correct_m, &correct_v);
     for (size_t i = 0; i < s->algo.c.n; i++)
-        if (!s->dead[i]) frozen_update(s, i, s->message[i]);
+        if (!s->dead[i]) frozen_update(s, i, s->message[i] * s->unit[i]);
         else plain_update(s, i, s->message[i], 0, (Real)correct_m, (Real)correct_v);
     if (c->refresh_every == 0 || s->now.in_phase < c->refresh_every) return ST_OK;
     TRY(algo_drain(&s->algo, s->squeeze));
@@ -250,7 +265,7 @@ static Status refresh_step(Onebit *s) {
     memset(s->message, 0, s->algo.c.n * sizeof *s->message);
     if (first) squeeze_take_carry(s->squeeze, s->message); // what was drained before
     for (size_t i = 0; i < s->algo.c.n; i++) {
-        Real g = s->algo.c.g[i], carry = s->message[i];
+        Real g = s->algo.c.g[i], carry = s->message[i] * s->unit[i];
         s->fresh[i] += g * g * part;
         if (!s->dead[i]) frozen_update(s, i, b1 * s->m[i] + (1 - b1) * g + carry);
         else plain_update(s, i, g, carry, (Real)correct_m, (Real)correct_v);
@@ -278,6 +293,7 @@ static void loaded(Algo *a) {
     Onebit *s = (Onebit *)a;
     s->n_dead = 0;
     for (size_t i = 0; i < a->c.n; i++) s->n_dead += s->dead[i];
+    set_units(s);
     (void)squeeze_carry(s->squeeze); // it may have come with the state
     if (squeeze_dead(s->squeeze, s->n_dead > 0 ? s->dead : NULL) != ST_OK)
         log_error("%s: out of memory", a->ops->name);

@@ -1,16 +1,6 @@
-/* Everyone has one ROUTER on which all messages come in, and one DEALER to each other rank on which
- * its own go out. A message is one ZeroMQ message: a header of 24 bytes and the payload.
- *
- *   0 u32 magic   4 u16 kind   6 u16 sender   8 u32 sender's incarnation   12 u32 receiver's
- *  16 u32 tag    20 u32 zero
- *
- * An incarnation is the number of a process in a rank's place, given by the founder and growing:
- * what was sent to or by an older one is thrown away.                                            */
 #include "learner/comm/comm_zmq.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -20,203 +10,7 @@
 #include "engine/base/bytes.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
-#include "learner/comm/comm_ops.h"
-#include "learner/comm/match.h"
-#include "learner/comm/zmq_guard.h"
-
-enum { HEAD = 24, ENDPOINT = 128, HIGH_WATER = 256, NOBODY = 0xffff };
-#define MAGIC 0x505a4431u /* "1DZP" */
-enum { KIND_DATA = 1, KIND_JOIN, KIND_WELCOME, KIND_MEMBER, KIND_BYE };
-
-typedef struct {
-    void *dealer, *monitor;
-    char endpoint[ENDPOINT];
-    uint32_t incarnation;
-    bool joined; // it is in the table, and has not fallen silent since
-    bool broken; // no connection: what is sent to it is lost
-} Peer;
-
-typedef struct {
-    Comm comm;
-    void *context, *router;
-    ZmqGuard *guard;
-    int wake_fd, places;
-    char public_key[41], secret_key[41], endpoint[ENDPOINT];
-    Matchbox mail;
-    CommReq *unsent; // waiting for room in a queue
-    Peer *peer;      // [places]
-    uint32_t incarnation, last_incarnation;
-    int rank;     // -1 until welcomed
-    bool changed; // the set of living ranks
-} ZmqComm;
-
-static bool set_int(void *socket, int option, int value) {
-    return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
-}
-static bool set_text(void *socket, int option, const char *text) {
-    return zmq_setsockopt(socket, option, text, strlen(text)) == 0;
-}
-
-static void *open_socket(ZmqComm *z, int type, bool server) {
-    void *s = zmq_socket(z->context, type);
-    bool good = s && set_int(s, ZMQ_LINGER, 0) && set_int(s, ZMQ_SNDHWM, HIGH_WATER) &&
-                set_int(s, ZMQ_RCVHWM, HIGH_WATER) && set_int(s, ZMQ_HEARTBEAT_IVL, 1000) &&
-                set_int(s, ZMQ_HEARTBEAT_TIMEOUT, 5000) && set_int(s, ZMQ_RECONNECT_IVL, 100) &&
-                set_int(s, ZMQ_RECONNECT_IVL_MAX, 2000) &&
-                set_text(s, ZMQ_CURVE_SECRETKEY, z->secret_key);
-    if (good && server) good = set_int(s, ZMQ_CURVE_SERVER, 1);
-    else if (good)
-        good = set_text(s, ZMQ_CURVE_SERVERKEY, z->public_key) &&
-               set_text(s, ZMQ_CURVE_PUBLICKEY, z->public_key);
-    if (good) return s;
-    if (s) zmq_close(s);
-    return NULL;
-}
-
-static void disconnect(Peer *p) {
-    if (p->dealer) zmq_close(p->dealer);
-    if (p->monitor) zmq_close(p->monitor);
-    p->dealer = p->monitor = NULL;
-}
-
-// False: the queue is full.
-static bool put(ZmqComm *z, int to, int kind, uint32_t tag, const void *p, size_t n) {
-    zmq_msg_t m;
-    if (!z->peer[to].dealer || z->peer[to].broken) return true; // as lost on the way
-    if (zmq_msg_init_size(&m, HEAD + n) != 0) return false;
-    uint8_t *head = zmq_msg_data(&m);
-    put_u32(head, MAGIC);
-    put_u16(head + 4, (uint16_t)kind);
-    put_u16(head + 6, (uint16_t)(z->rank < 0 ? NOBODY : z->rank));
-    put_u32(head + 8, z->incarnation);
-    put_u32(head + 12, z->peer[to].incarnation);
-    put_u32(head + 16, tag);
-    put_u32(head + 20, 0);
-    if (n > 0) memcpy(head + HEAD, p, n);
-    if (zmq_msg_send(&m, z->peer[to].dealer, ZMQ_DONTWAIT) >= 0) return true;
-    zmq_msg_close(&m);
-    return false;
-}
-
-// A row of the table: u16 rank, u16 length, u32 incarnation, endpoint.
-static size_t put_member(uint8_t *p, int rank, uint32_t incarnation, const char *endpoint) {
-    size_t n = strlen(endpoint);
-    put_u16(p, (uint16_t)rank);
-    put_u16(p + 2, (uint16_t)n);
-    put_u32(p + 4, incarnation);
-    memcpy(p + 8, endpoint, n);
-    return 8 + n;
-}
-
-// Tells a rank who we are.
-static void introduce(ZmqComm *z, int to) {
-    uint8_t row[8 + ENDPOINT];
-    if (z->rank < 0) return;
-    size_t n = put_member(row, z->rank, z->incarnation, z->endpoint);
-    (void)put(z, to, KIND_MEMBER, 0, row, n);
-}
-
-// Opens the way to a rank, in place of an older one.
-static Status connect_to(ZmqComm *z, int rank, const char *endpoint, uint32_t incarnation) {
-    Peer *p = &z->peer[rank];
-    char watch[64];
-    if (p->dealer && p->incarnation == incarnation && strcmp(p->endpoint, endpoint) == 0) {
-        z->changed = z->changed || !p->joined;
-        p->joined = true;
-        return ST_OK;
-    }
-    disconnect(p);
-    snprintf(p->endpoint, sizeof p->endpoint, "%s", endpoint);
-    snprintf(watch, sizeof watch, "inproc://watch-%d-%u", rank, incarnation);
-    p->incarnation = incarnation;
-    p->joined = true;
-    p->broken = false;
-    z->changed = true;
-    z->comm.life[rank]++;
-    comm_forgive(&z->comm, rank);
-    p->dealer = open_socket(z, ZMQ_DEALER, false);
-    if (!p->dealer) return ST_IO;
-    if (zmq_socket_monitor(p->dealer, watch,
-                           ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED) != 0)
-        return ST_IO;
-    p->monitor = zmq_socket(z->context, ZMQ_PAIR);
-    if (!p->monitor || zmq_connect(p->monitor, watch) != 0) return ST_IO;
-    if (zmq_connect(p->dealer, endpoint) != 0) {
-        log_error("zmq: cannot connect to %s: %s", endpoint, zmq_strerror(errno));
-        return ST_INVALID;
-    }
-    introduce(z, rank); // before anything else: an answer goes to whom it knows there
-    return ST_OK;
-}
-
-static size_t take_member(ZmqComm *z, const uint8_t *p, size_t n) {
-    char endpoint[ENDPOINT];
-    if (n < 8) return 0;
-    size_t rank = get_u16(p), length = get_u16(p + 2);
-    if ((int)rank >= z->places || length >= ENDPOINT || n < 8 + length) return 0;
-    memcpy(endpoint, p + 8, length);
-    endpoint[length] = '\0';
-    uint32_t incarnation = get_u32(p + 4);
-    bool news = incarnation >= z->peer[rank].incarnation;
-    if (rank == 0 &&
-        z->peer[0].dealer) { // the way to the founder is known; how it sees itself is not
-        if (incarnation > z->peer[0].incarnation) z->comm.life[0]++;
-        z->changed = z->changed || !z->peer[0].joined;
-        z->peer[0].incarnation = incarnation;
-        z->peer[0].joined = true;
-    } else if ((int)rank != z->rank && news) {
-        (void)connect_to(z, (int)rank, endpoint, incarnation);
-    }
-    if (incarnation > z->last_incarnation) z->last_incarnation = incarnation;
-    return 8 + length;
-}
-
-static int place_for(const ZmqComm *z, int want) {
-    if (want >= z->places) return -1;
-    if (want > 0) return z->peer[want].joined ? -1 : want;
-    for (int i = 1; i < z->places; i++) // first where nobody has been: who fell silent may return
-        if (z->peer[i].incarnation == 0) return i;
-    for (int i = 1; i < z->places; i++)
-        if (!z->peer[i].joined) return i;
-    return -1;
-}
-
-/* Founder: gives a newcomer its rank, tells it who is there, and those that it is. */
-static void welcome(ZmqComm *z, const uint8_t *p, size_t n) {
-    char endpoint[ENDPOINT];
-    if (z->rank != 0 || n < 4 || n - 4 >= ENDPOINT) return;
-    memcpy(endpoint, p + 4, n - 4);
-    endpoint[n - 4] = '\0';
-    int rank = place_for(z, (int32_t)get_u32(p));
-    if (rank < 0) {
-        log_warn("zmq: %s may not join: place %d is taken, or all are", endpoint,
-                 (int32_t)get_u32(p));
-        return;
-    }
-    uint32_t incarnation = ++z->last_incarnation;
-    if (connect_to(z, rank, endpoint, incarnation) != ST_OK) return;
-    uint8_t row[8 + ENDPOINT], *table = malloc((size_t)z->places * sizeof row + 8);
-    if (!table) return;
-    size_t row_bytes = put_member(row, rank, incarnation, endpoint), bytes = 8;
-    put_u32(table, (uint32_t)rank);
-    put_u32(table + 4, incarnation);
-    bytes += put_member(table + bytes, 0, z->incarnation, z->endpoint);
-    for (int i = 1; i < z->places; i++)
-        if (i != rank && z->peer[i].joined) {
-            bytes += put_member(table + bytes, i, z->peer[i].incarnation, z->peer[i].endpoint);
-            (void)put(z, i, KIND_MEMBER, 0, row, row_bytes);
-        }
-    (void)put(z, rank, KIND_WELCOME, 0, table, bytes);
-    free(table);
-    log_info("zmq: rank %d joins from %s", rank, endpoint);
-}
-
-static void be_welcomed(ZmqComm *z, const uint8_t *p, size_t n) {
-    if (z->rank >= 0 || n < 8 || get_u32(p) >= (uint32_t)z->places) return;
-    z->rank = (int)get_u32(p);
-    z->incarnation = get_u32(p + 4);
-    for (size_t at = 8, step; at < n && (step = take_member(z, p + at, n - at)) > 0; at += step) {}
-}
+#include "learner/comm/zmq_ranks.h"
 
 static void deliver(ZmqComm *z, int from, uint32_t tag, const uint8_t *p, size_t n) {
     Mail *m = matchbox_mail(&z->mail, n);
@@ -235,12 +29,12 @@ static void handle(ZmqComm *z, const uint8_t *p, size_t n) {
     const uint8_t *body = p + HEAD;
     size_t bytes = n - HEAD;
     if (kind == KIND_JOIN) {
-        welcome(z, body, bytes);
+        zmq_ranks_welcome(z, body, bytes);
         return;
     }
     if (from >= z->places || its < z->peer[from].incarnation) return;
-    if (kind == KIND_WELCOME) be_welcomed(z, body, bytes);
-    else if (kind == KIND_MEMBER) (void)take_member(z, body, bytes);
+    if (kind == KIND_WELCOME) zmq_ranks_welcomed(z, body, bytes);
+    else if (kind == KIND_MEMBER) (void)zmq_ranks_member(z, body, bytes);
     else if (kind == KIND_DATA &&
              (ours == z->incarnation || z->rank < 0)) // before our welcome, too
         deliver(z, from, get_u32(p + 16), body, bytes);
@@ -260,7 +54,7 @@ static void watch_connections(ZmqComm *z) {
             (void)zmq_recv(p->monitor, address, sizeof address, ZMQ_DONTWAIT);
             p->broken = get_u16(event) == ZMQ_EVENT_DISCONNECTED;
             if (!p->broken) {
-                introduce(z, i);
+                zmq_ranks_introduce(z, i);
                 continue;
             }
             if (p->joined) log_warn("zmq: the connection to rank %d is lost", i);
@@ -283,7 +77,7 @@ static bool send_unsent(ZmqComm *z) {
     bool some = false;
     for (CommReq **link = &z->unsent; *link;) {
         CommReq *req = *link;
-        if (put(z, req->peer, KIND_DATA, req->tag, req->buffer, req->bytes)) {
+        if (zmq_ranks_put(z, req->peer, KIND_DATA, req->tag, req->buffer, req->bytes)) {
             *link = req->next;
             req->done = some = true;
         } else {
@@ -332,7 +126,7 @@ static void zmq_comm_send(Comm *c, CommReq *req) {
     CommReq **link = &z->unsent; // behind those that wait already, to keep the order
     bool waits = false;
     for (; *link; link = &(*link)->next) waits = waits || (*link)->peer == req->peer;
-    if (!waits && put(z, req->peer, KIND_DATA, req->tag, req->buffer, req->bytes)) {
+    if (!waits && zmq_ranks_put(z, req->peer, KIND_DATA, req->tag, req->buffer, req->bytes)) {
         req->done = true;
         return;
     }
@@ -372,8 +166,10 @@ static void zmq_comm_purge(Comm *c, uint32_t epoch) {
 
 static void close_all(ZmqComm *z) {
     for (int i = 0; z->peer && i < z->places; i++) {
-        if (z->peer[i].dealer) set_int(z->peer[i].dealer, ZMQ_LINGER, 2000);
-        disconnect(&z->peer[i]);
+        int linger_ms = 2000;
+        if (z->peer[i].dealer)
+            zmq_setsockopt(z->peer[i].dealer, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
+        zmq_ranks_disconnect(&z->peer[i]);
     }
     if (z->router) zmq_close(z->router);
     if (z->context) zmq_ctx_shutdown(z->context); // ends the guard's thread
@@ -388,7 +184,7 @@ static void close_all(ZmqComm *z) {
 static void zmq_comm_free(Comm *c) {
     ZmqComm *z = (ZmqComm *)c;
     for (int i = 0; i < z->places; i++)
-        if (i != z->rank) (void)put(z, i, KIND_BYE, 0, NULL, 0);
+        if (i != z->rank) (void)zmq_ranks_put(z, i, KIND_BYE, 0, NULL, 0);
     comm_deinit(c);
     close_all(z);
 }
@@ -411,7 +207,7 @@ static int n_here(const ZmqComm *z) {
 
 static Status listen_on(ZmqComm *z, const char *endpoint) {
     size_t size = sizeof z->endpoint;
-    if (!(z->router = open_socket(z, ZMQ_ROUTER, true))) return ST_IO;
+    if (!(z->router = zmq_ranks_socket(z, ZMQ_ROUTER, true))) return ST_IO;
     if (zmq_bind(z->router, endpoint) != 0) {
         log_error("zmq: cannot listen on %s: %s", endpoint, zmq_strerror(errno));
         return ST_INVALID;
@@ -422,10 +218,10 @@ static Status listen_on(ZmqComm *z, const char *endpoint) {
 static Status ask_to_join(ZmqComm *z, const ZmqConfig *config) {
     uint8_t request[4 + ENDPOINT];
     size_t n = strlen(z->endpoint);
-    TRY(connect_to(z, 0, config->founder, 0));
+    TRY(zmq_ranks_connect(z, 0, config->founder, 0));
     put_u32(request, (uint32_t)config->rank);
     memcpy(request + 4, z->endpoint, n);
-    return put(z, 0, KIND_JOIN, 0, request, 4 + n) ? ST_OK : ST_IO;
+    return zmq_ranks_put(z, 0, KIND_JOIN, 0, request, 4 + n) ? ST_OK : ST_IO;
 }
 
 static Status wait_for_others(ZmqComm *z, const ZmqConfig *config) {

@@ -62,6 +62,24 @@ static void the_beginning(void **state) {
     assert_non_null(strstr(text, "loss - 0.500 -"));
 }
 
+/* The frames of a run are shared among its ranks. */
+static void several_ranks(void **state) {
+    (void)state;
+    char text[640];
+    Progress p = well();
+    ProgressLine l = {.max_frames = 2000000};
+    p.frames = 100000, p.fps = 10000;
+    p.all.ranks = 4;
+    strcpy(p.all.algo, "adpsgd");
+    progressline_text(&l, &p, text, sizeof text, 639);
+    assert_non_null(strstr(text, "4 ranks adpsgd"));
+    assert_non_null(strstr(text, "ETA 40s"));
+    p.all.frames = 1000000; // the others are ahead
+    progressline_text(&l, &p, text, sizeof text, 639);
+    assert_non_null(strstr(text, "all 1.00M"));
+    assert_non_null(strstr(text, "ETA 25s"));
+}
+
 /* Less and less room: pieces go, the least important first; nothing is cut in the middle. */
 static void narrow_terminals(void **state) {
     (void)state;
@@ -155,6 +173,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_everything),
         cmocka_unit_test(the_beginning),
+        cmocka_unit_test(several_ranks),
         cmocka_unit_test(narrow_terminals),
         cmocka_unit_test(times),
         cmocka_unit_test(rates),
