@@ -62,7 +62,7 @@ Status algo_defaults(const char *name, AlgoConfig *out) {
 // What must be alike everywhere, as bytes without pointers.
 typedef struct {
     uint64_t n, bucket, seed, warmup, refresh_every, refresh_steps;
-    double fraction[2], weight, momentum[4], period;
+    double fraction[2], weight, momentum[5], period;
     int32_t name, codec[2], bits[2], block[2], group, topology[2], staleness, aggregate;
     uint8_t flags[8];
 } Settings;
@@ -91,9 +91,10 @@ static void settings_of(const Algo *a, Settings *s) {
     s->weight = c->topology.weight;
     s->momentum[0] = c->momentum.beta1, s->momentum[1] = c->momentum.beta2;
     s->momentum[2] = c->momentum.eps, s->momentum[3] = c->momentum.decay;
+    s->momentum[4] = c->momentum.refresh_part;
     s->period = c->period_s, s->staleness = c->staleness, s->aggregate = c->aggregate;
     const bool flags[8] = {c->feedback_up,      c->feedback_down, c->by_server, c->adapt_first,
-                           c->momentum.rmsprop, c->damp,          c->pipeline};
+                           c->momentum.rmsprop, c->damp,          c->pipeline,  c->momentum.plain};
     for (int i = 0; i < 8; i++) s->flags[i] = flags[i];
 }
 

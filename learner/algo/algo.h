@@ -49,10 +49,13 @@ typedef struct {
 typedef struct {
     bool rmsprop; /* v as RMSprop's: no bias correction; else Adam's */
     double beta1, beta2, eps, decay;
-    bool plain;             /* momenta are compressed as they are, as published; else each over the
-                               root of its variance, so that errors are alike in the parameters */
-    uint64_t warmup;        /* steps of uncompressed updates; 0: until v is steady */
-    uint64_t refresh_every; /* compressed steps between refreshes of v; 0: never */
+    bool plain;      /* momenta are compressed as they are, as published; else each over the
+                        root of its variance, so that errors are alike in the parameters */
+    uint64_t warmup; /* steps of uncompressed updates; 0: until v is steady */
+    /* Compressed steps between refreshes of v: this part of the steps made so far, but not more
+       than refresh_every (0: no refreshes); a part of 0: always refresh_every. */
+    double refresh_part;
+    uint64_t refresh_every;
     uint64_t refresh_steps; /* uncompressed steps of a refresh */
 } MomentumConfig;
 

@@ -8,6 +8,9 @@
  * steps kept inside psi, the mean moves by exactly -u however the learning rate changes;
  * differences of gradients times the new rate would leave a drift behind. W must be static with
  * lambda_n > -1/3. Source: Tang et al., D^2, arXiv:1803.07068; the form is exact diffusion's.
+ * Nothing damps an error of the mean of x + psi_t - psi_{t-1}: as a speed it would add up, and in
+ * float a run of 100 steps would lose half of its digits. So what x has no digits for is kept in
+ * `low`, and what a message has none for is added to the sender's own: the mean keeps to double.
  *
  * u is what the rule subtracts: with an optimizer of its own state D^2's theory does not cover it.
  */
@@ -21,8 +24,9 @@
 typedef struct {
     Algo algo;
     Mix mix;
-    Real *mixed;                      // what the exchange brings
-    Real *psi, *psi_before, *message; // d2
+    Real *mixed; // what the exchange brings
+    // d2; x + low, psi + low and psi_before + low_before are the real ones
+    Real *psi, *psi_before, *low, *low_before, *message, *unsent;
     uint64_t ticket;
 } Gossip;
 
@@ -41,8 +45,8 @@ static Status mix_start(Algo *a, unsigned needs, double above) {
         return ST_INVALID;
     }
     TRY(topology_check(&a->c.topology, a->ops->name, needs, above));
-    TRY(mix_init(&s->mix, a->comm, &a->c.topology, &a->c.up, a->c.n,
-                 TAG_MIX | (uint32_t)a->c.group));
+    TRY(mix_init(&s->mix, a->comm, &a->c.topology, &a->c.up, a->c.n, TAG_MIX | (uint32_t)a->c.group,
+                 a->ops == &algo_d2));
     s->mixed = malloc((a->c.n + 1) * sizeof *s->mixed);
     return s->mixed ? ST_OK : ST_NOMEM;
 }
@@ -53,6 +57,8 @@ static Status dpsgd_start(Algo *a) { return mix_start(a, TOPOLOGY_MEAN, -1); }
 static void restart(Algo *a) {
     Gossip *s = (Gossip *)a;
     memcpy(s->psi_before, a->c.x, a->c.n * sizeof *s->psi_before);
+    memset(s->low, 0, a->c.n * sizeof *s->low);
+    memset(s->low_before, 0, a->c.n * sizeof *s->low_before);
 }
 
 static Status d2_start(Algo *a) {
@@ -60,8 +66,11 @@ static Status d2_start(Algo *a) {
     TRY(mix_start(a, TOPOLOGY_MEAN | TOPOLOGY_STATIC, -1.0 / 3));
     s->psi = malloc((a->c.n + 1) * sizeof *s->psi);
     s->message = malloc((a->c.n + 1) * sizeof *s->message);
-    if (!s->psi || !s->message) return ST_NOMEM;
+    s->unsent = malloc((a->c.n + 1) * sizeof *s->unsent);
+    if (!s->psi || !s->message || !s->unsent) return ST_NOMEM;
     TRY(algo_block(a, "psi", a->c.n, true, &s->psi_before));
+    TRY(algo_block(a, "low", a->c.n, true, &s->low));
+    TRY(algo_block(a, "psi low", a->c.n, true, &s->low_before));
     restart(a);
     return ST_OK;
 }
@@ -72,7 +81,10 @@ static void stop(Algo *a) {
     free(s->mixed);
     free(s->psi);
     free(s->message);
+    free(s->unsent);
     free(s->psi_before);
+    free(s->low);
+    free(s->low_before);
 }
 
 static Status mix_x(void *ctx, int arg) {
@@ -104,7 +116,7 @@ static Status dpsgd_after_backward(Algo *a) {
 static Status mix_message(void *ctx, int arg) {
     (void)arg;
     Gossip *s = ctx;
-    return mix_run(&s->mix, s->algo.t, s->message, s->mixed);
+    return mix_run_precise(&s->mix, s->algo.t, s->message, s->mixed, s->psi_before);
 }
 
 static Status d2_after_backward(Algo *a) {
@@ -112,9 +124,18 @@ static Status d2_after_backward(Algo *a) {
     size_t bytes = a->c.n * sizeof *a->c.x;
     memcpy(s->psi, a->c.x, bytes);
     TRY(algo_rule(a, s->psi, a->c.g));
-    for (size_t i = 0; i < a->c.n; i++) s->message[i] = a->c.x[i] + (s->psi[i] - s->psi_before[i]);
+    for (size_t i = 0; i < a->c.n; i++) {
+        double moved = (double)s->psi[i] - (double)s->psi_before[i];
+        moved += (double)s->low[i] - (double)s->low_before[i];
+        double y = (double)a->c.x[i] + ((double)s->low[i] + moved);
+        s->message[i] = (Real)y;
+        s->unsent[i] = (Real)(y - (double)s->message[i]);
+    }
+    // psi_before is done with, and takes the digits that the sum of the messages has below Real
     TRY(engine_call(a->c.engine, "mix", mix_message, s, a->c.group));
     memcpy(a->c.x, s->mixed, bytes);
+    memcpy(s->low_before, s->low, bytes);
+    for (size_t i = 0; i < a->c.n; i++) s->low[i] = s->psi_before[i] + s->unsent[i];
     memcpy(s->psi_before, s->psi, bytes);
     return ST_OK;
 }

@@ -5,7 +5,12 @@
  * freeze:     m and v are divided by their bias corrections, once and for all
  * compressed: m <- w squeeze((b1 m + (1-b1) g_i) / w);  x <- x - lr (m / (sqrt(v) + eps) + decay x)
  * refresh:    residuals drained; for some steps m from exact means, and the mean of gbar^2
- * gathered: if its norm is outside [2/3, 3/2] of v's, v follows it
+ *             gathered: a sample of the k steps since the last one. v takes it in with the weight
+ *             (1 - b2^k) / (1 - b2^t) that these steps have in Adam's corrected average
+ *
+ * A net's layers and units wake up one after the other; a variance from before that makes their
+ * steps leap. So refreshes are short, frequent at first, and ever rarer (as 0/1 Adam's,
+ * arXiv:2202.06009, which renews its variance at growing intervals).
  *
  * onebit squeezes to signs with error feedback on both passes; qadam to 8 bits without feedback.
  *
@@ -32,6 +37,7 @@ typedef struct {
     int32_t phase, n_norms;
     uint64_t in_phase; // steps made in it
     uint64_t updates;  // steps made at all: Adam's t
+    uint64_t seen;     // of which v knows
     double drift;
 } Progress;
 
@@ -146,8 +152,9 @@ static double norm1(const Real *x, size_t n) {
     return sum;
 }
 
-/* A variance that is frozen before its coordinate was seen at its usual size would make leaps of the
- * usual gradients. So the variance of the living is at least a hundredth of their block's mean. */
+/* A variance that is frozen before its coordinate was seen at its usual size would make leaps of
+ * the usual gradients. So the variance of the living is at least a hundredth of their block's mean.
+ */
 static void floor_variance(Onebit *s) {
     const Codec *c = &s->algo.c.up;
     if (c->ops == codec_none().ops) return;
@@ -185,6 +192,7 @@ static Status freeze(Onebit *s, bool first) {
     }
     floor_variance(s);
     set_units(s);
+    s->now.seen = s->now.updates;
     s->now.phase = COMPRESSED;
     s->now.in_phase = 0;
     return squeeze_dead(s->squeeze, s->n_dead > 0 ? s->dead : NULL);
@@ -217,8 +225,16 @@ static Status warmup_step(Onebit *s) {
     return ST_OK;
 }
 
-static Status compressed_step(Onebit *s) {
+static bool refresh_is_due(const Onebit *s) {
+    enum { LEAST = 25 };
     const MomentumConfig *c = &s->algo.c.momentum;
+    double wait = c->refresh_part > 0 ? fmax(c->refresh_part * (double)s->now.updates, LEAST)
+                                      : (double)c->refresh_every;
+    return c->refresh_every > 0 &&
+           s->now.in_phase >= (uint64_t)fmin(wait, (double)c->refresh_every);
+}
+
+static Status compressed_step(Onebit *s) {
     double correct_m, correct_v;
     s->now.updates++;
     s->now.in_phase++;
@@ -226,7 +242,7 @@ static Status compressed_step(Onebit *s) {
     for (size_t i = 0; i < s->algo.c.n; i++)
         if (!s->dead[i]) frozen_update(s, i, s->message[i] * s->unit[i]);
         else plain_update(s, i, s->message[i], 0, (Real)correct_m, (Real)correct_v);
-    if (c->refresh_every == 0 || s->now.in_phase < c->refresh_every) return ST_OK;
+    if (!refresh_is_due(s)) return ST_OK;
     TRY(algo_drain(&s->algo, s->squeeze));
     memset(s->fresh, 0, s->algo.c.n * sizeof *s->fresh);
     s->now.phase = REFRESH;
@@ -234,23 +250,24 @@ static Status compressed_step(Onebit *s) {
     return ST_OK;
 }
 
-/* v follows the squares seen in the refresh if these differ; where few were seen it is only scaled.
- */
+// The share of the steps since the last refresh in what v is an average of.
+static double weight_of_new(const Onebit *s) {
+    const MomentumConfig *c = &s->algo.c.momentum;
+    double t = (double)s->now.updates, k = (double)(s->now.updates - s->now.seen);
+    double part = 1 - pow(c->beta2, k);
+    return c->rmsprop ? part : part / (1 - pow(c->beta2, t));
+}
+
 static Status refreeze(Onebit *s) {
     size_t n = s->algo.c.n;
     double old = 0, seen = 0;
     for (size_t i = 0; i < n; i++)
         if (!s->dead[i]) old += (double)s->v[i], seen += (double)s->fresh[i];
     s->now.drift = old > 0 ? seen / old : 1;
-    bool follow = s->now.drift < 2.0 / 3 || s->now.drift > 1.5;
-    Real shrink = (Real)(s->now.drift < 1 ? s->now.drift : 1);
-    for (size_t i = 0; follow && i < n; i++)
-        if (!s->dead[i]) {
-            Real scaled = s->v[i] * shrink;
-            s->v[i] = s->fresh[i] > scaled ? s->fresh[i] : scaled;
-        }
-    log_info("%s: variance now %.3f of the frozen one: %s", s->algo.ops->name, s->now.drift,
-             follow ? "frozen anew" : "kept");
+    Real part = (Real)weight_of_new(s);
+    for (size_t i = 0; i < n; i++)
+        if (!s->dead[i]) s->v[i] += part * (s->fresh[i] - s->v[i]);
+    log_debug("%s: squares now %.3f of the variance", s->algo.ops->name, s->now.drift);
     return freeze(s, false);
 }
 
@@ -308,14 +325,22 @@ static void stats(Algo *a, AlgoStats *out) {
     out->compressed = s->now.phase != WARMUP;
 }
 
+static void refresh_defaults(MomentumConfig *c) {
+    c->refresh_part = 1. / 3;
+    c->refresh_every = 500;
+    c->refresh_steps = 5;
+}
+
 static void onebit_defaults(AlgoConfig *c) {
     c->up = c->down = algo_codec("sign");
     c->feedback_up = c->feedback_down = true;
-    c->momentum.refresh_every = 2000;
-    c->momentum.refresh_steps = 50;
+    refresh_defaults(&c->momentum);
 }
 
-static void qadam_defaults(AlgoConfig *c) { c->up = c->down = algo_codec("u8"); }
+static void qadam_defaults(AlgoConfig *c) {
+    c->up = c->down = algo_codec("u8");
+    refresh_defaults(&c->momentum);
+}
 
 #define ONEBIT(title, text, fill)                                                                  \
     {                                                                                              \

@@ -17,15 +17,18 @@ static int most_neighbours(const Topology *t) {
 static bool is_mean(const Topology *t) { return t->kind == TOPOLOGY_COMPLETE && !t->lazy; }
 
 Status mix_init(Mix *m, Comm *comm, const Topology *topology, const Codec *codec, size_t n,
-                uint32_t tag) {
+                uint32_t tag, bool precise) {
     size_t most = (size_t)most_neighbours(topology);
     *m = (Mix){.comm = comm, .topology = topology, .n = n, .tag = tag, .codec = *codec};
     m->exact = codec->ops == codec_none().ops;
-    if (is_mean(topology) && m->exact) return ST_OK;
-    if (m->exact) {
-        m->in = malloc((most * n + 1) * sizeof *m->in);
-        return m->in ? ST_OK : ST_NOMEM;
+    m->precise = precise;
+    if (is_mean(topology) && m->exact && !precise) return ST_OK;
+    if (precise && !(m->sum = malloc((n + 1) * sizeof *m->sum))) return ST_NOMEM;
+    if (m->exact || precise) {
+        m->in = malloc(((m->exact ? most : 1) * n + 1) * sizeof *m->in);
+        if (!m->in) return ST_NOMEM;
     }
+    if (m->exact) return ST_OK;
     m->bound = codec_bound(codec, n);
     m->out = malloc(m->bound + 1);
     m->codes = malloc(most * m->bound + 1);
@@ -33,6 +36,7 @@ Status mix_init(Mix *m, Comm *comm, const Topology *topology, const Codec *codec
 }
 
 void mix_deinit(Mix *m) {
+    free(m->sum);
     free(m->in);
     free(m->out);
     free(m->codes);
@@ -63,25 +67,65 @@ static void sort_row(TopologyRow *row) {
         }
 }
 
+/* Sends x, or its code, to the neighbours and has theirs in e, in the order of their rank. */
+static Status trade(Mix *m, uint64_t step, const Real *x, TopologyRow *row, CommExchange *e) {
+    size_t bytes = m->n * sizeof *x, room = m->exact ? bytes : m->bound;
+    uint8_t *in = m->exact ? (uint8_t *)m->in : m->codes;
+    topology_row(m->topology, comm_rank(m->comm), step, row);
+    sort_row(row);
+    if (!m->exact) bytes = codec_encode(&m->codec, x, m->n, 0, m->out);
+    for (int k = 0; k < row->n; k++)
+        e[k] = (CommExchange){.peer = row->peer[k],
+                              .out = m->exact ? (const void *)x : m->out,
+                              .out_bytes = bytes,
+                              .in = in + (size_t)k * room,
+                              .in_bytes = room};
+    TRY(comm_exchange(m->comm, m->tag, e, row->n));
+    for (int k = 0; k < row->n; k++)
+        if (m->exact && e[k].got != bytes) return ST_MISMATCH;
+    m->out_bytes = bytes;
+    return ST_OK;
+}
+
 static Status mix_codes(Mix *m, uint64_t step, const Real *x, Real *out) {
     TopologyRow row;
     CommExchange e[TOPOLOGY_MAX];
     double weights = 0;
-    topology_row(m->topology, comm_rank(m->comm), step, &row);
-    size_t bytes = codec_encode(&m->codec, x, m->n, 0, m->out);
-    for (int k = 0; k < row.n; k++)
-        e[k] = (CommExchange){.peer = row.peer[k],
-                              .out = m->out,
-                              .out_bytes = bytes,
-                              .in = m->codes + (size_t)k * m->bound,
-                              .in_bytes = m->bound};
-    TRY(comm_exchange(m->comm, m->tag, e, row.n));
+    TRY(trade(m, step, x, &row, e));
     memcpy(out, x, m->n * sizeof *out);
     for (int k = 0; k < row.n; k++) {
         weights += row.weight[k];
         TRY(codec_decode_add(&m->codec, e[k].in, e[k].got, m->n, 0, (Real)row.weight[k], out));
     }
-    return codec_decode_add(&m->codec, m->out, bytes, m->n, 0, (Real)-weights, out);
+    return codec_decode_add(&m->codec, m->out, m->out_bytes, m->n, 0, (Real)-weights, out);
+}
+
+// sum += weight C, C the code or, without a codec, the numbers at p.
+static Status add_precise(Mix *m, const void *p, size_t bytes, double weight) {
+    const Real *x = p;
+    if (!m->exact) {
+        TRY(codec_decode(&m->codec, p, bytes, m->n, 0, m->in));
+        x = m->in;
+    }
+    for (size_t i = 0; i < m->n; i++) m->sum[i] += weight * (double)x[i];
+    return ST_OK;
+}
+
+Status mix_run_precise(Mix *m, uint64_t step, const Real *x, Real *out, Real *rest) {
+    TopologyRow row;
+    CommExchange e[TOPOLOGY_MAX];
+    double weights = 0;
+    TRY(trade(m, step, x, &row, e));
+    for (int k = 0; k < row.n; k++) weights += row.weight[k];
+    double self = m->exact ? 1 - weights : 1;
+    for (size_t i = 0; i < m->n; i++) m->sum[i] = self * (double)x[i];
+    if (!m->exact) TRY(add_precise(m, m->out, m->out_bytes, -weights));
+    for (int k = 0; k < row.n; k++) TRY(add_precise(m, e[k].in, e[k].got, row.weight[k]));
+    for (size_t i = 0; i < m->n; i++) {
+        out[i] = (Real)m->sum[i];
+        rest[i] = (Real)(m->sum[i] - (double)out[i]);
+    }
+    return ST_OK;
 }
 
 Status mix_run(Mix *m, uint64_t step, const Real *x, Real *out) {
@@ -89,20 +133,10 @@ Status mix_run(Mix *m, uint64_t step, const Real *x, Real *out) {
     if (is_mean(m->topology)) return mean(m, x, out);
     TopologyRow row;
     CommExchange e[TOPOLOGY_MAX];
-    size_t bytes = m->n * sizeof *x;
     int rank = comm_rank(m->comm);
-    topology_row(m->topology, rank, step, &row);
-    sort_row(&row);
-    for (int k = 0; k < row.n; k++)
-        e[k] = (CommExchange){.peer = row.peer[k],
-                              .out = x,
-                              .out_bytes = bytes,
-                              .in = m->in + (size_t)k * m->n,
-                              .in_bytes = bytes};
-    TRY(comm_exchange(m->comm, m->tag, e, row.n));
+    TRY(trade(m, step, x, &row, e));
     bool self_added = false;
     for (int k = 0; k < row.n; k++) {
-        if (e[k].got != bytes) return ST_MISMATCH;
         if (!self_added && row.peer[k] > rank) {
             add(out, x, (Real)row.self, m->n, k == 0);
             self_added = true;

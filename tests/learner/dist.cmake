@@ -42,4 +42,4 @@ add_test(NAME learner.algo_kill_long COMMAND learner.algo_kill)
 set_tests_properties(learner.algo_kill_long PROPERTIES LABELS slow TIMEOUT 3600 ENVIRONMENT "DIZHU_KILLS=10")
 add_test(NAME learner.ranks_union_long COMMAND learner.ranks_union)
 set_tests_properties(learner.ranks_union_long PROPERTIES LABELS slow TIMEOUT 3600
-  ENVIRONMENT "DIZHU_UNION=squeeze,bytegrad,allreduce,dpsgd,d2,dcd,onebit,qadam")
+  ENVIRONMENT "DIZHU_UNION=squeeze,d2,allreduce,dpsgd,bytegrad,onebit,qadam")

@@ -4,6 +4,8 @@
 #include "tests/learner/rules.h"
 #include "tests/learner/team.h"
 
+#include <math.h>
+
 #include "engine/base/log.h"
 #include "engine/base/rng.h"
 
@@ -129,10 +131,52 @@ static void models(void **state) {
             }
 }
 
+/* The mean of D^2 has no force on it but the gradients': what roundings do to it stays, and as they
+ * act on its speed they would add up. Pulls that differ between ranks and sum to 0 must not move
+ * it. */
+enum { LONG = 4000, FEW = 64 };
+static void pulled_apart(Rank *r) {
+    Real x[FEW], g[FEW], all[TEAM_MAX * FEW];
+    Engine *e;
+    Algo *a;
+    AlgoConfig c;
+    for (int i = 0; i < FEW; i++) x[i] = (Real)(1 + i * .37);
+    team_ok(r, engine_new(r->comm, false, NULL, &e));
+    team_ok(r, algo_defaults("d2", &c));
+    c.n = FEW, c.x = x, c.g = g, c.engine = e, c.rule = rule_sgd();
+    team_ok(r, topology_parse("ring:0.3", r->size, &c.topology));
+    team_ok(r, algo_new(&c, &a));
+    for (int t = 0; t < LONG; t++) {
+        team_ok(r, algo_before_forward(a, .01));
+        for (int i = 0; i < FEW; i++)
+            g[i] = (Real)((2 * r->rank - r->size + 1) * ((i + t) % 7 - 3));
+        team_ok(r, algo_after_backward(a));
+    }
+    team_ok(r, comm_allgather(r->comm, x, sizeof x, all));
+    double worst = 0;
+    for (int i = 0; i < FEW; i++) {
+        double mean = 0;
+        for (int k = 0; k < r->size; k++) mean += (double)all[k * FEW + i] / r->size;
+        worst = fmax(worst, fabs(mean / (1 + i * .37) - 1));
+    }
+    if (r->rank == 0)
+        print_message("D^2, %d ranks: the mean has moved by %.2g of it\n", r->size, worst);
+    team_check(r, worst < 2e-4); // roundings of x - u alone, as in SGD on one machine
+    algo_free(a);
+    engine_free(e);
+}
+
+static void the_mean_of_d2_stays(void **state) {
+    (void)state;
+    team_run(4, NULL, pulled_apart, NULL);
+    team_run(7, NULL, pulled_apart, NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients),
         cmocka_unit_test(models),
+        cmocka_unit_test(the_mean_of_d2_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,12 +171,9 @@ static void rates(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_everything),
-        cmocka_unit_test(the_beginning),
-        cmocka_unit_test(several_ranks),
-        cmocka_unit_test(narrow_terminals),
-        cmocka_unit_test(times),
-        cmocka_unit_test(rates),
+        cmocka_unit_test(says_everything), cmocka_unit_test(the_beginning),
+        cmocka_unit_test(several_ranks),   cmocka_unit_test(narrow_terminals),
+        cmocka_unit_test(times),           cmocka_unit_test(rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

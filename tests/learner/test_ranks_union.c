@@ -1,11 +1,16 @@
 /* The integrated path against one learner: N ranks whose NetLearners exchange, each with its own
  * samples, equal one learner on the union of the batches, over 100 steps of the real nets. Without
- * compression and on the full graph that holds for every synchronous algorithm.
+ * compression and on the full graph that holds for every synchronous algorithm but dcd, whose ranks
+ * are always their own last step apart (as dpsgd's are when it steps after averaging): there it
+ * holds for gradients that do not depend on the model (learner.algo_exact).
  *
- * "To 1e-6": |a - b| / |a|, with the parameters moved by more than a hundredth of |a|. The rule is
- * RMSprop with an eps that is large beside the gradients (with the product's 1e-5 it turns the last
- * bit of a gradient near 0 into a step), and plain SGD where models are averaged. DIZHU_UNION names
- * the algorithms, allreduce if not set. */
+ * "To 1e-6": |a - b| / |a|, with the parameters moved by more than a hundredth of |a|. A ReLU whose
+ * input is 0 to the last bits may fall on either side; from there on two runs part by the size of a
+ * step (1e-6 to 2e-4 of the whole), with any algorithm that does not keep every bit. In the cases
+ * taken here none does, and what is left is rounding, 2e-8 to 3e-7. The rule is RMSprop with an eps
+ * that is large beside the gradients (with the product's 1e-5 it turns the last bit of a gradient
+ * near 0 into a step), and plain SGD where models are averaged. DIZHU_UNION names the algorithms,
+ * allreduce if not set. */
 #include "tests/learner/team.h"
 
 #include <math.h>
@@ -114,10 +119,7 @@ static float *whole(const Trial *t, float *begin) {
 
 /* Averages of models, not of gradients: only a linear rule makes them the same. */
 static bool averages_models(const char *algo) {
-    static const char *const names[] = {"dpsgd", "d2", "dcd"};
-    for (int i = 0; i < 3; i++)
-        if (strcmp(algo, names[i]) == 0) return true;
-    return false;
+    return strcmp(algo, "dpsgd") == 0 || strcmp(algo, "d2") == 0;
 }
 
 static double distance(size_t n, const float *a, const float *b) {
@@ -150,9 +152,7 @@ static void compare(const char *algo, int ranks, Role role) {
         "%s, %d ranks, %s: moved %.3g of their length, apart from one learner %.2g of it\n", algo,
         ranks, role_name(role), moved, worst);
     assert_true(moved > .01);
-    // D^2 adds up the roundings of x as if they were speeds: they grow as the steps to the power
-    // 1.5. In double (learner.algo_d2) it keeps to 1e-10.
-    assert_true(worst < (strcmp(algo, "d2") == 0 ? 1e-3 : 1e-6));
+    assert_true(worst < 1e-6);
     free(zeros);
     free(one);
     free(begin);
