@@ -4,7 +4,7 @@
  *             Adam's update with bias correction, or RMSprop's with gbar
  * freeze:     m and v are divided by their bias corrections, once and for all
  * compressed: m <- w squeeze((b1 m + (1-b1) g_i) / w);  x <- x - lr (m / (sqrt(v) + eps) + decay x)
- * refresh:    residuals drained; for some steps m from exact means, and the mean of gbar^2
+ * refresh:    for some steps m from exact means (residuals wait), and the mean of gbar^2 is
  *             gathered: a sample of the k steps since the last one. v takes it in with the weight
  *             (1 - b2^k) / (1 - b2^t) that these steps have in Adam's corrected average
  *
@@ -46,6 +46,7 @@ typedef struct {
     Squeeze *squeeze;
     Real *m, *v, *fresh; // fresh: mean of gbar^2 since the refresh began
     Real *message;       // what is exchanged in the compressed phase
+    Real most;           // that |m / w| may be
     Real *unit;          // w: what momenta are counted in there; 1 for the dead
     uint8_t *dead;       // v = 0 at the last freeze: not bias-corrected
     uint64_t n_dead;
@@ -67,6 +68,8 @@ static Status start(Algo *a) {
     Onebit *s = (Onebit *)a;
     TRY(check(a));
     TRY(algo_make_squeeze(a, &s->squeeze));
+    bool exact = a->c.momentum.plain || a->c.up.ops == codec_none().ops;
+    s->most = exact ? (Real)INFINITY : 1;
     s->span = (int)ceil(1 / (1 - a->c.momentum.beta2));
     s->message = malloc((a->c.n + 1) * sizeof *s->message);
     s->unit = malloc((a->c.n + 1) * sizeof *s->unit);
@@ -99,6 +102,12 @@ static Status before_forward(Algo *a) {
     return ST_OK;
 }
 
+/* Of m / w. In Adam it is hardly ever above 1, because v grows at once with a gradient that is
+ * larger than those before; a frozen v would go on making leaps of them. */
+static Real bounded(const Onebit *s, Real u) {
+    return u > s->most ? s->most : u < -s->most ? -s->most : u;
+}
+
 /* A living coordinate sends its momentum, a dead one its gradient. */
 static Status exchange(Algo *a, int bucket) {
     Onebit *s = (Onebit *)a;
@@ -110,7 +119,7 @@ static Status exchange(Algo *a, int bucket) {
     }
     Real b1 = (Real)a->c.momentum.beta1;
     for (size_t i = at; i < at + n; i++)
-        s->message[i] = (b1 * s->m[i] + (1 - b1) * a->c.g[i]) / s->unit[i];
+        s->message[i] = bounded(s, (b1 * s->m[i] + (1 - b1) * a->c.g[i]) / s->unit[i]);
     if (s->n_dead > 0)
         for (size_t i = at; i < at + n; i++)
             if (s->dead[i]) s->message[i] = a->c.g[i];
@@ -129,10 +138,10 @@ static void corrections(const Onebit *s, double *m, double *v) {
 }
 
 /* One coordinate of plain Adam or RMSprop: what uncompressed steps and dead coordinates do. */
-static void plain_update(Onebit *s, size_t i, Real g, Real carry, Real correct_m, Real correct_v) {
+static void plain_update(Onebit *s, size_t i, Real g, Real correct_m, Real correct_v) {
     const MomentumConfig *c = &s->algo.c.momentum;
     Real b1 = (Real)c->beta1, b2 = (Real)c->beta2, lr = (Real)s->algo.lr, *x = s->algo.c.x;
-    s->m[i] = b1 * s->m[i] + (1 - b1) * g + carry;
+    s->m[i] = b1 * s->m[i] + (1 - b1) * g;
     s->v[i] = b2 * s->v[i] + (1 - b2) * g * g;
     Real up = c->rmsprop ? g : s->m[i] * correct_m;
     x[i] -= lr * (up / (real_sqrt(s->v[i] * correct_v) + (Real)c->eps) + (Real)c->decay * x[i]);
@@ -143,7 +152,8 @@ static void frozen_update(Onebit *s, size_t i, Real m) {
     const MomentumConfig *c = &s->algo.c.momentum;
     Real *x = s->algo.c.x;
     s->m[i] = m;
-    x[i] -= (Real)s->algo.lr * (m / (real_sqrt(s->v[i]) + (Real)c->eps) + (Real)c->decay * x[i]);
+    Real up = bounded(s, m / (real_sqrt(s->v[i]) + (Real)c->eps));
+    x[i] -= (Real)s->algo.lr * (up + (Real)c->decay * x[i]);
 }
 
 static double norm1(const Real *x, size_t n) {
@@ -170,10 +180,24 @@ static void floor_variance(Onebit *s) {
     }
 }
 
-static void set_units(Onebit *s) {
+static Real unit_of(const Onebit *s, size_t i) {
     const MomentumConfig *c = &s->algo.c.momentum;
-    for (size_t i = 0; i < s->algo.c.n; i++)
-        s->unit[i] = c->plain || s->dead[i] ? 1 : real_sqrt(s->v[i]) + (Real)c->eps;
+    return c->plain || s->dead[i] ? 1 : real_sqrt(s->v[i]) + (Real)c->eps;
+}
+
+static void set_units(Onebit *s) {
+    for (size_t i = 0; i < s->algo.c.n; i++) s->unit[i] = unit_of(s, i);
+}
+
+/* v has changed: residuals are the same momenta in other units. */
+static void change_units(Onebit *s) {
+    Real *factor = s->message;
+    for (size_t i = 0; i < s->algo.c.n; i++) {
+        Real unit = unit_of(s, i);
+        factor[i] = s->unit[i] / unit;
+        s->unit[i] = unit;
+    }
+    squeeze_rescale(s->squeeze, factor);
 }
 
 /* m and v of what was not corrected yet are, once; who has no variance is dead. */
@@ -191,7 +215,8 @@ static Status freeze(Onebit *s, bool first) {
         s->n_dead += s->dead[i];
     }
     floor_variance(s);
-    set_units(s);
+    if (first) set_units(s);
+    else change_units(s);
     s->now.seen = s->now.updates;
     s->now.phase = COMPRESSED;
     s->now.in_phase = 0;
@@ -216,7 +241,7 @@ static Status warmup_step(Onebit *s) {
     s->now.in_phase++;
     corrections(s, &correct_m, &correct_v);
     for (size_t i = 0; i < s->algo.c.n; i++)
-        plain_update(s, i, s->algo.c.g[i], 0, (Real)correct_m, (Real)correct_v);
+        plain_update(s, i, s->algo.c.g[i], (Real)correct_m, (Real)correct_v);
     if (!warm(s)) return ST_OK;
     TRY(freeze(s, true));
     log_info("%s: variance frozen after %llu steps; %llu of %zu coordinates have none",
@@ -241,9 +266,8 @@ static Status compressed_step(Onebit *s) {
     corrections(s, &correct_m, &correct_v);
     for (size_t i = 0; i < s->algo.c.n; i++)
         if (!s->dead[i]) frozen_update(s, i, s->message[i] * s->unit[i]);
-        else plain_update(s, i, s->message[i], 0, (Real)correct_m, (Real)correct_v);
+        else plain_update(s, i, s->message[i], (Real)correct_m, (Real)correct_v);
     if (!refresh_is_due(s)) return ST_OK;
-    TRY(algo_drain(&s->algo, s->squeeze));
     memset(s->fresh, 0, s->algo.c.n * sizeof *s->fresh);
     s->now.phase = REFRESH;
     s->now.in_phase = 0;
@@ -264,9 +288,12 @@ static Status refreeze(Onebit *s) {
     for (size_t i = 0; i < n; i++)
         if (!s->dead[i]) old += (double)s->v[i], seen += (double)s->fresh[i];
     s->now.drift = old > 0 ? seen / old : 1;
-    Real part = (Real)weight_of_new(s);
-    for (size_t i = 0; i < n; i++)
-        if (!s->dead[i]) s->v[i] += part * (s->fresh[i] - s->v[i]);
+    Real part = (Real)weight_of_new(s), shrink = (Real)fmin(s->now.drift, 1);
+    for (size_t i = 0; i < n; i++) {
+        if (s->dead[i]) continue;
+        Real least = s->v[i] * shrink; // not seen in a few steps is not seldom
+        s->v[i] += part * ((s->fresh[i] > least ? s->fresh[i] : least) - s->v[i]);
+    }
     log_debug("%s: squares now %.3f of the variance", s->algo.ops->name, s->now.drift);
     return freeze(s, false);
 }
@@ -275,17 +302,14 @@ static Status refresh_step(Onebit *s) {
     double correct_m, correct_v;
     const MomentumConfig *c = &s->algo.c.momentum;
     Real b1 = (Real)c->beta1, part = 1 / (Real)c->refresh_steps;
-    bool first = s->now.in_phase == 0;
     s->now.updates++;
     s->now.in_phase++;
     corrections(s, &correct_m, &correct_v);
-    memset(s->message, 0, s->algo.c.n * sizeof *s->message);
-    if (first) squeeze_take_carry(s->squeeze, s->message); // what was drained before
     for (size_t i = 0; i < s->algo.c.n; i++) {
-        Real g = s->algo.c.g[i], carry = s->message[i] * s->unit[i];
+        Real g = s->algo.c.g[i];
         s->fresh[i] += g * g * part;
-        if (!s->dead[i]) frozen_update(s, i, b1 * s->m[i] + (1 - b1) * g + carry);
-        else plain_update(s, i, g, carry, (Real)correct_m, (Real)correct_v);
+        if (!s->dead[i]) frozen_update(s, i, b1 * s->m[i] + (1 - b1) * g);
+        else plain_update(s, i, g, (Real)correct_m, (Real)correct_v);
     }
     return s->now.in_phase >= c->refresh_steps ? refreeze(s) : ST_OK;
 }

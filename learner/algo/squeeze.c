@@ -290,12 +290,23 @@ static void measure(Squeeze *s, size_t base, size_t n, const Real *x) {
     }
 }
 
+/* The carry of a bucket is its owners' from here on, and goes out with their codes, little by
+ * little: paid back in one step it would be a leap. */
+static void carry_to_server(Squeeze *s, size_t bucket) {
+    size_t n, at, base = bucket_at(s, bucket, &n);
+    size_t own = s->rank < s->owners ? comm_chunk(n, s->owners, s->rank, &at) : 0;
+    for (size_t i = 0; i < own; i++)
+        s->server.e[server_at(s, bucket) + i] += s->carry.e[base + at + i];
+    memset(s->carry.e + base, 0, n * sizeof *s->carry.e);
+}
+
 Status squeeze_run(Squeeze *s, size_t bucket, uint64_t step, const Real *x, Real *mean,
                    bool *kept) {
     size_t n, base = bucket_at(s, bucket, &n), own_at = 0, bytes = 0;
     size_t own = s->rank < s->owners ? comm_chunk(n, s->owners, s->rank, &own_at) : 0;
     size_t got[COMM_MAX_RANKS] = {0};
     bool finite = real_finite(x + base, n), own_kept = true;
+    if (s->has_carry && s->server.e) carry_to_server(s, bucket);
     TRY(gather_up(s, bucket, base, n, step, x, finite, got));
     if (own > 0)
         TRY(answer(s, bucket, base + own_at, own, step, got, s->out + (size_t)s->rank * s->message,
@@ -316,12 +327,13 @@ void squeeze_settle(Squeeze *s, bool keep) {
     }
 }
 
-void squeeze_take_carry(Squeeze *s, Real *out) {
-    for (size_t i = 0; s->has_carry && i < s->carry.n; i++) {
-        out[i] += s->carry.e[i];
-        s->carry.e[i] = 0;
+void squeeze_rescale(Squeeze *s, const Real *factor) {
+    for (size_t i = 0; s->worker.e && i < s->c.n; i++) s->worker.e[i] *= factor[i];
+    for (size_t i = 0; s->carry.e && i < s->c.n; i++) s->carry.e[i] *= factor[i];
+    for (size_t b = 0; s->server.e && s->rank < s->owners && b < s->n_buckets; b++) {
+        size_t n, at, base = bucket_at(s, b, &n), own = comm_chunk(n, s->owners, s->rank, &at);
+        for (size_t i = 0; i < own; i++) s->server.e[server_at(s, b) + i] *= factor[base + at + i];
     }
-    s->has_carry = false;
 }
 
 Status squeeze_drain(Squeeze *s) {

@@ -50,9 +50,10 @@ void squeeze_settle(Squeeze *s, bool keep);
  * next means: residuals are 0 then. Before a checkpoint, and when ranks or codecs change.
  * Collective. */
 Status squeeze_drain(Squeeze *s);
-/* out += the carry, which is empty then: for who takes it into a mean made elsewhere. */
-void squeeze_take_carry(Squeeze *s, Real *out);
-/* dead[n]: borrowed, NULL for none. The residuals must be drained. ST_NOMEM. */
+/* Messages are counted in other units from now on: residuals become factor[n] times what they are.
+ */
+void squeeze_rescale(Squeeze *s, const Real *factor);
+/* dead[n]: borrowed, NULL for none. Who dies must have no residual. ST_NOMEM. */
 Status squeeze_dead(Squeeze *s, const uint8_t *dead);
 
 /* State, for checkpoints and metrics. */

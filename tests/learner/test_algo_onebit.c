@@ -258,7 +258,8 @@ static void automatic_warmup(void **state) {
     assert_true(fixed.mse < .05 && r.mse < .05);
 }
 
-/* Gradients whose size triples after the freeze: the refresh sees it and v follows. */
+/* Gradients whose size triples after the freeze: the refresh sees it and v follows; and steps that
+ * are bounded grow less until then. */
 static double noise_scale;
 static void noisy(const void *ctx, int rank, int step, const Real *x, Real *g) {
     (void)ctx, (void)x;
@@ -291,6 +292,7 @@ static void refresh_follows_the_drift(void **state) {
     (void)state;
     make(false);
     task.warmup = 200;
+    task.plain = true;
     AlgoStats s;
     double never = spread(3, 0, &s), follows = spread(3, 200, &s), steady = spread(1, 200, &s);
     double drift_steady = s.drift;
@@ -301,6 +303,10 @@ static void refresh_follows_the_drift(void **state) {
     assert_true(fabs(drift_steady - 1) < .1);
     assert_true(fabs(s.drift - 9) < 1);
     assert_true(never > 2 * steady && follows < 1.5 * steady);
+    task.plain = false;
+    double bounded = spread(3, 0, &s);
+    print_message("bounded: %.4f tripled\n", bounded);
+    assert_true(bounded < .75 * never);
 }
 
 /* A gradient that is not finite on one rank: that step is nobody's, and training goes on. */
