@@ -24,7 +24,8 @@ typedef struct {
     Algo algo;
     Background back;
     Real *s, *r;
-    int64_t due, heard, here_again; // leader: the next round; others: when they last heard of one
+    int64_t due, heard; // leader: the next round; others: when they last heard of one
+    int64_t here_again; // and before when they do not say once more that they are here
     uint8_t round_in[ROUND_BYTES], round_out[ROUND_BYTES], heard_out[8], word_in, bye_out, here_out;
     CommReq round_req, word_req, sends[COMM_MAX_RANKS], heard_sends[COMM_MAX_RANKS], bye_sending;
     CommReq here_sends[COMM_MAX_RANKS];
@@ -60,9 +61,9 @@ static Status average(Average *s, const int *ranks, int n, uint32_t epoch) {
     comm_team(a->comm, ranks, n, epoch);
     Status st = comm_allreduce(a->comm, s->r, a->c.n);
     comm_team(a->comm, NULL, 0, 0);
+    comm_recover(a->comm); // also from a word of loss that came with the last message
     if (st == ST_PEER) {
         log_warn("average: round %u dropped: rank %d is lost", epoch, comm_failed(a->comm));
-        comm_recover(a->comm);
         return ST_OK;
     }
     TRY(st);

@@ -22,7 +22,7 @@
  * Where v = 0 (an input never seen) a sign, which cannot say 0, would be divided by eps and grow
  * without bound. These coordinates are `dead`: they leave the code, and their gradients, mostly 0,
  * travel as an exact list; they go on with plain Adam, and live from the next refresh on once they
- * have a variance. No learning rate is inside a momentum, so residuals need no rescaling.
+ * have a variance. No learning rate is inside a momentum: when it changes residuals stay.
  * Source: Tang et al., 1-bit Adam, arXiv:2102.02888 (auto warm-up: section 7.1); Bagua's QAdam.  */
 #include <stdlib.h>
 #include <string.h>
