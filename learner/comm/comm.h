@@ -70,8 +70,8 @@ bool comm_alive(const Comm *c, int rank); /* false once it left or was given up 
 bool comm_probe(Comm *c, int rank, int64_t *next_ns);
 void comm_give_up(Comm *c, int rank); /* it counts as lost, until it speaks again */
 void comm_forgive(Comm *c, int rank); /* it is back */
-/* Grows when a new process takes a rank's place, and when a lost connection may have cost messages.
- */
+/* Grows when a new process takes a rank's place, and when one is back whose lost connection may
+ * have cost messages. */
 uint32_t comm_life(const Comm *c, int rank);
 /* Goes on after an ST_PEER in a collective, with a team without the lost rank. */
 void comm_recover(Comm *c);

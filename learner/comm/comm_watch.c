@@ -75,6 +75,12 @@ static void tell_team(Comm *c, int rank) {
             comm_control_send(c, c->team[i], CONTROL_ABORT, rank);
 }
 
+static bool renewed_in_team(const Comm *c, int rank) {
+    for (int i = 0; i < c->team_size; i++)
+        if (c->team[i] == rank) return c->life[rank] != c->team_life[i];
+    return false;
+}
+
 // `renewed`: it is there, but not as it was when the team began.
 static Status give_up(Comm *c, int rank, bool renewed) {
     bool told = c->abort_about >= 0;
@@ -85,8 +91,8 @@ static Status give_up(Comm *c, int rank, bool renewed) {
                  : told                  ? "another rank has given it up"
                                          : "it gives no sign of life");
     c->failed = rank;
-    // Where ranks come and go it may be back already when somebody else tells of its loss.
-    if (!renewed && !(c->elastic && told)) c->given_up[rank] = true;
+    // It may be back already when somebody else tells of its loss.
+    if (!renewed && !(told && renewed_in_team(c, rank))) c->given_up[rank] = true;
     if (c->elastic && c->team_epoch == 0) return ST_PEER;
     if (!told) tell_team(c, rank);
     c->abort_about = rank;

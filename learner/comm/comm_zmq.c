@@ -58,8 +58,7 @@ static void watch_connections(ZmqComm *z) {
                 continue;
             }
             if (p->joined) log_warn("zmq: the connection to rank %d is lost", i);
-            if (p->joined) z->comm.life[i]++;
-            z->changed = z->changed || p->joined;
+            if (p->joined) z->changed = true;
             p->joined = false;
         }
     }

@@ -80,6 +80,7 @@ Status zmq_ranks_connect(ZmqComm *z, int rank, const char *endpoint, uint32_t in
     char watch[64];
     if (p->dealer && p->incarnation == incarnation && strcmp(p->endpoint, endpoint) == 0) {
         z->changed = z->changed || !p->joined;
+        z->comm.life[rank] += !p->joined;
         p->joined = true;
         return ST_OK;
     }
@@ -118,7 +119,7 @@ size_t zmq_ranks_member(ZmqComm *z, const uint8_t *p, size_t n) {
     bool news = incarnation >= z->peer[rank].incarnation;
     if (rank == 0 &&
         z->peer[0].dealer) { // the way to the founder is known; how it sees itself is not
-        if (incarnation > z->peer[0].incarnation) z->comm.life[0]++;
+        z->comm.life[0] += incarnation > z->peer[0].incarnation || !z->peer[0].joined;
         z->changed = z->changed || !z->peer[0].joined;
         z->peer[0].incarnation = incarnation;
         z->peer[0].joined = true;
