@@ -88,11 +88,11 @@ static Status after_backward(Algo *a) {
     memcpy(s->z, a->c.x, n * sizeof *s->z);
     TRY(algo_rule(a, s->z, a->c.g)); // z = x - u
     // + W-mean - x, then - x: (x - u) + (self - 2) x + sum_j W_ij xh_j
-    for (size_t i = 0; i < n; i++) {
-        double z = (double)s->z[i] + (s->row.self - 2) * (double)a->c.x[i];
-        for (int k = 0; k < s->row.n; k++)
-            z += s->row.weight[k] * (double)s->replica[(size_t)k * n + i];
-        s->z[i] = (Real)z;
+    for (size_t i = 0; i < n; i++) s->z[i] += ((Real)s->row.self - 2) * a->c.x[i];
+    for (int k = 0; k < s->row.n; k++) {
+        const Real *xh = s->replica + (size_t)k * n;
+        Real weight = (Real)s->row.weight[k];
+        for (size_t i = 0; i < n; i++) s->z[i] += weight * xh[i];
     }
     return engine_call(a->c.engine, "dcd", trade, s, a->c.group);
 }

@@ -147,12 +147,12 @@ static void plain_update(Onebit *s, size_t i, Real g, Real correct_m, Real corre
     x[i] -= lr * (up / (real_sqrt(s->v[i] * correct_v) + (Real)c->eps) + (Real)c->decay * x[i]);
 }
 
-/* One coordinate with its frozen variance. */
-static void frozen_update(Onebit *s, size_t i, Real m) {
+/* One living coordinate with its frozen variance; u = m / w. */
+static void frozen_update(Onebit *s, size_t i, Real u) {
     const MomentumConfig *c = &s->algo.c.momentum;
-    Real *x = s->algo.c.x;
-    s->m[i] = m;
-    Real up = bounded(s, m / (real_sqrt(s->v[i]) + (Real)c->eps));
+    Real *x = s->algo.c.x, up = bounded(s, u);
+    s->m[i] = u * s->unit[i];
+    if (c->plain) up /= real_sqrt(s->v[i]) + (Real)c->eps;
     x[i] -= (Real)s->algo.lr * (up + (Real)c->decay * x[i]);
 }
 
@@ -265,7 +265,7 @@ static Status compressed_step(Onebit *s) {
     s->now.in_phase++;
     corrections(s, &correct_m, &correct_v);
     for (size_t i = 0; i < s->algo.c.n; i++)
-        if (!s->dead[i]) frozen_update(s, i, s->message[i] * s->unit[i]);
+        if (!s->dead[i]) frozen_update(s, i, s->message[i]);
         else plain_update(s, i, s->message[i], (Real)correct_m, (Real)correct_v);
     if (!refresh_is_due(s)) return ST_OK;
     memset(s->fresh, 0, s->algo.c.n * sizeof *s->fresh);
@@ -308,7 +308,7 @@ static Status refresh_step(Onebit *s) {
     for (size_t i = 0; i < s->algo.c.n; i++) {
         Real g = s->algo.c.g[i];
         s->fresh[i] += g * g * part;
-        if (!s->dead[i]) frozen_update(s, i, b1 * s->m[i] + (1 - b1) * g);
+        if (!s->dead[i]) frozen_update(s, i, (b1 * s->m[i] + (1 - b1) * g) / s->unit[i]);
         else plain_update(s, i, g, (Real)correct_m, (Real)correct_v);
     }
     return s->now.in_phase >= c->refresh_steps ? refreeze(s) : ST_OK;

@@ -59,8 +59,13 @@ Status background_fetch(void *algo, int arg) {
     if (from < a->ranks)
         st = comm_exchange_tags(a->comm, TAG_FETCH | (uint32_t)a->c.group,
                                 TAG_MODEL | (uint32_t)a->c.group, e, 2);
+    if (st == ST_OK && e[1].got != ANSWER_HEAD && e[1].got != bytes) {
+        log_error("rank %d answered with %zu bytes instead of a model of %zu", from, e[1].got,
+                  bytes);
+        st = ST_CORRUPT;
+    }
     if (st == ST_OK) comm_heard_epoch(a->comm, get_u32(model));
-    if (st == ST_OK && !model[4]) {
+    if (st == ST_OK && (!model[4] || e[1].got != bytes)) {
         log_error("rank %d has other settings for %s than rank %d", a->rank, a->ops->name, from);
         st = ST_MISMATCH;
     }

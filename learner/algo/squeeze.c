@@ -313,7 +313,7 @@ Status squeeze_run(Squeeze *s, size_t bucket, uint64_t step, const Real *x, Real
                    &bytes, &own_kept));
     if (finite) measure(s, base, n, x);
     TRY(scatter_down(s, bucket, base, n, step, bytes, mean, kept));
-    if (*kept && s->has_carry && s->carry.e)
+    if (*kept && s->has_carry && s->carry.e && !s->server.e)
         for (size_t i = base; i < base + n; i++) mean[i] += s->carry.e[i];
     return ST_OK;
 }

@@ -124,7 +124,6 @@ static void leaving_is_noticed_at_once(void **state) {
     log_level(LOG_INFO);
 }
 
-/* A rank that is busy for three timeouts but answers is waited for. */
 enum { RING = 100000, QUITTER = 2 };
 
 static void expect_sum(Rank *r, const int *ranks, int n, uint32_t epoch, bool whole) {
@@ -164,6 +163,7 @@ static void a_broken_round_ends_for_all(void **state) {
     log_level(LOG_INFO);
 }
 
+/* A rank that is busy for three timeouts but answers is waited for. */
 static void busy_rank(Rank *r) {
     comm_timeout(r->comm, 1);
     if (r->rank == 0)

@@ -342,7 +342,6 @@ int main(void) {
         TEST(a_run_stays_what_it_is),
         TEST(bad_settings),
         TEST(rate_of_the_optimizer),
-        TEST(rate_of_the_optimizer),
         TEST(presets),
         TEST(numbers_are_never_given_twice),
         TEST(one_owner_at_a_time),
